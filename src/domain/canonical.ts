@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { ServiceError } from './errors.ts'
+import type { Json } from './json.ts'
+import { type Problem, pathText } from './problem.ts'
+
+/** The deepest nesting a value may have; the definition format has a lower limit of its own. */
+const maxDepth = 100
+
+/**
+ * Turns anything into its canonical JSON value: object keys sorted by UTF-16 code unit, `-0` as `0`,
+ * members that are `undefined` left out. What jsonb gives back for the same value has the same canonical
+ * form, so a run that was loaded decides like the run that was live.
+ *
+ * @throws ServiceError `VALUE_INVALID` with every problem at once: NUL or lone surrogates in a string, a number
+ *   that is not finite or whose magnitude exceeds 2^53 − 1, a cycle or more than 100 levels, a value that JSON has
+ *   no form for (function, bigint, Date, Map).
+ */
+export function canonicalValue(value: unknown): Json {
+  const problems: Problem[] = []
+  const result = convert(value, [], problems)
+  if (problems.length > 0) throw new ServiceError('VALUE_INVALID', { problems })
+  return result
+}
+
+/** Like `canonicalValue`, for callers that gather problems of several values. `undefined` when there are problems. */
+export function findValueProblems(value: unknown): readonly Problem[] {
+  const problems: Problem[] = []
+  convert(value, [], problems)
+  return problems
+}
+
+/**
+ * The canonical JSON text of a value after RFC 8785 (JCS).
+ *
+ * @throws ServiceError `VALUE_INVALID` as `canonicalValue` does.
+ */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(canonicalValue(value))
+}
+
+/** SHA-256 in lower-case hex over the UTF-8 bytes of a text. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex')
+}
+
+/** SHA-256 in lower-case hex over the canonical JSON of a value: the one hash of definitions, contracts and bodies. */
+export function hashOf(value: unknown): string {
+  return sha256(canonicalJson(value))
+}
+
+function convert(value: unknown, path: readonly (string | number)[], problems: Problem[]): Json {
+  const refuse = (message: string): null => {
+    problems.push({ path: pathText(path), message })
+    return null
+  }
+  switch (typeof value) {
+    case 'string': {
+      const flaw = stringFlaw(value)
+      return flaw === undefined ? value : refuse(flaw)
+    }
+    case 'number':
+      if (!Number.isFinite(value)) return refuse(`${value} is not a JSON number`)
+      if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+        return refuse(
+          `${value} is beyond 2^53 − 1, where a double loses digits; pass it as a string`,
+        )
+      }
+      return value === 0 ? 0 : value
+    case 'boolean':
+      return value
+    case 'object':
+      break
+    default:
+      return refuse(`a ${typeof value} is not a JSON value`)
+  }
+  if (value === null) return null
+  if (path.length >= maxDepth) return refuse(`nested deeper than ${maxDepth} levels, or cyclic`)
+  if (Array.isArray(value)) {
+    return value.map((item, index) => convert(item, [...path, index], problems))
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) {
+    return refuse(`a ${value.constructor?.name ?? 'class'} instance is not a JSON value`)
+  }
+  // A null prototype makes `__proto__` and `constructor` ordinary keys: data never reaches a host object.
+  const result: Record<string, Json> = Object.create(null)
+  for (const [key, member] of Object.entries(value).sort(byCodeUnit)) {
+    if (member === undefined) continue
+    const flaw = stringFlaw(key)
+    if (flaw !== undefined) refuse(`key ${JSON.stringify(key)}: ${flaw}`)
+    result[key] = convert(member, [...path, key], problems)
+  }
+  return result
+}
+
+function byCodeUnit(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0
+}
+
+function stringFlaw(text: string): string | undefined {
+  if (text.includes('\u0000')) return 'contains a NUL character, which cannot be stored'
+  if (!text.isWellFormed()) return 'contains a lone surrogate, which is not valid Unicode'
+  return undefined
+}

@@ -1,0 +1,54 @@
+import { customAlphabet } from 'nanoid'
+import { ServiceError } from './errors.ts'
+
+/** The prefix of each kind of id. An id says what it names, wherever it turns up. */
+const prefixes = {
+  procedure: 'proc',
+  version: 'ver',
+  activation: 'act',
+  execution: 'exec',
+  escalation: 'esc',
+  gap: 'gap',
+  audit: 'aud',
+  worker: 'work',
+  refund: 'rfd',
+  message: 'msg',
+} as const
+
+export type IdKind = keyof typeof prefixes
+
+/** An id of one kind: `exec_` + 9 base-32 characters of time + 12 random ones. See docs/decisions/0001-ids.md. */
+export type Id<K extends IdKind> = `${(typeof prefixes)[K]}_${string}`
+
+// Crockford's base 32 in ascending ASCII order: no i, l, o, u, and text order is time order.
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const random = customAlphabet(alphabet, 12)
+
+/** Makes a new id. `at` is epoch milliseconds; ids made later sort after ids made earlier, by byte order. */
+export function newId<K extends IdKind>(kind: K, at: number): Id<K> {
+  return `${prefixes[kind]}_${encodeTime(at)}${random()}` as Id<K>
+}
+
+export function isId<K extends IdKind>(kind: K, text: string): text is Id<K> {
+  return text.startsWith(`${prefixes[kind]}_`) && /^[a-z]+_[0-9a-hjkmnp-tv-z]{21}$/.test(text)
+}
+
+/**
+ * Reads an id that came from outside.
+ *
+ * @throws ServiceError `ID_INVALID` naming the kind that was expected.
+ */
+export function parseId<K extends IdKind>(kind: K, text: string): Id<K> {
+  if (!isId(kind, text))
+    throw new ServiceError('ID_INVALID', { kind, prefix: prefixes[kind], found: text })
+  return text
+}
+
+function encodeTime(at: number): string {
+  let text = ''
+  for (let rest = at, place = 0; place < 9; place += 1) {
+    text = alphabet.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
+}

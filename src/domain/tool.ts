@@ -1,0 +1,57 @@
+import type { Id } from './ids.ts'
+import type { Json, JsonObject, JsonSchema } from './json.ts'
+import type { Principal } from './principal.ts'
+
+/** Whether a tool changes the world. Only a write has its intent committed before the call. */
+export type ToolEffect = 'read' | 'write'
+
+/**
+ * What a version is approved against: everything about a tool that its users rely on. Its hash is pinned by each
+ * version that uses the tool; a tool whose hash has changed does not run under the old approval.
+ */
+export interface ToolContract {
+  readonly name: string
+  readonly description: string
+  readonly effect: ToolEffect
+  /** True when two calls with one idempotency key, even at once, have the effect of one. */
+  readonly idempotent: boolean
+  /** Tools that must have completed in the same execution before this one may run. */
+  readonly requires: readonly string[]
+  readonly input: JsonSchema
+  readonly output: JsonSchema
+  /** Per attempt. */
+  readonly timeoutMs: number
+  /** Declared state words of the output that a reply may name. */
+  readonly states: readonly string[]
+  /** What a reply may say was done once the tool completed. */
+  readonly claims: readonly string[]
+}
+
+/** What a tool's code is given besides its input. */
+export interface ToolContext {
+  /** The same over all attempts and take-overs of one step; never derived from the input. */
+  readonly idempotencyKey: string
+  /** Aborted at the step's timeout. */
+  readonly signal: AbortSignal
+  readonly tenantId: string
+  readonly executionId: Id<'execution'>
+  readonly principal: Principal
+}
+
+/** A tool that may run: its contract, the contract's hash, and its code. */
+export interface Tool {
+  readonly contract: ToolContract
+  readonly contractHash: string
+  /** Throws `ToolRefused` or `ToolFailed` when it certainly did nothing; anything else thrown is an unknown outcome. */
+  readonly run: (input: JsonObject, context: ToolContext) => Promise<Json>
+}
+
+/** Thrown by a tool that will not do it, and did nothing: never retried. */
+export class ToolRefused extends Error {
+  override readonly name = 'ToolRefused'
+}
+
+/** Thrown by a tool that could not do it, and certainly did nothing: may be retried. */
+export class ToolFailed extends Error {
+  override readonly name = 'ToolFailed'
+}
