@@ -1,32 +1,31 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from './errors.ts'
-import type { Json } from './json.ts'
+import { isJsonObject, type Json } from './json.ts'
 import { type Problem, pathText } from './problem.ts'
 
 /** The deepest nesting a value may have; the definition format has a lower limit of its own. */
 const maxDepth = 100
+/** The most values (members and items, all levels) a value may hold: shared parts can multiply beyond any memory. */
+const maxValues = 1_000_000
 
 /**
- * Turns anything into its canonical JSON value: object keys sorted by UTF-16 code unit, `-0` as `0`,
- * members that are `undefined` left out. What jsonb gives back for the same value has the same canonical
- * form, so a run that was loaded decides like the run that was live.
+ * Turns anything into its canonical JSON value: object keys sorted by UTF-16 code unit, `-0` as `0`, members that
+ * are `undefined` left out. What jsonb gives back for the same value has the same canonical form, so a run that was
+ * loaded decides like the run that was live.
  *
  * @throws ServiceError `VALUE_INVALID` with every problem at once: NUL or lone surrogates in a string, a number
- *   that is not finite or whose magnitude exceeds 2^53 − 1, a cycle or more than 100 levels, a value that JSON has
- *   no form for (function, bigint, Date, Map).
+ *   that is not finite or whose magnitude exceeds 2^53 − 1, a cycle or more than 100 levels, more than 1,000,000
+ *   parts, a value that JSON has no form for (function, bigint, Date, Map).
  */
 export function canonicalValue(value: unknown): Json {
-  const problems: Problem[] = []
-  const result = convert(value, [], problems)
+  const { result, problems } = convert(value)
   if (problems.length > 0) throw new ServiceError('VALUE_INVALID', { problems })
   return result
 }
 
-/** Like `canonicalValue`, for callers that gather problems of several values. `undefined` when there are problems. */
+/** What `canonicalValue` would refuse, for callers that gather the problems of several values. Empty when nothing. */
 export function findValueProblems(value: unknown): readonly Problem[] {
-  const problems: Problem[] = []
-  convert(value, [], problems)
-  return problems
+  return convert(value).problems
 }
 
 /**
@@ -35,7 +34,7 @@ export function findValueProblems(value: unknown): readonly Problem[] {
  * @throws ServiceError `VALUE_INVALID` as `canonicalValue` does.
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(canonicalValue(value))
+  return serialize(canonicalValue(value))
 }
 
 /** SHA-256 in lower-case hex over the UTF-8 bytes of a text. */
@@ -48,49 +47,78 @@ export function hashOf(value: unknown): string {
   return sha256(canonicalJson(value))
 }
 
-function convert(value: unknown, path: readonly (string | number)[], problems: Problem[]): Json {
-  const refuse = (message: string): null => {
+function convert(root: unknown): { readonly result: Json; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  const path: (string | number)[] = []
+  let parts = 0
+
+  function refuse(message: string): null {
     problems.push({ path: pathText(path), message })
     return null
   }
-  switch (typeof value) {
-    case 'string': {
-      const flaw = stringFlaw(value)
-      return flaw === undefined ? value : refuse(flaw)
-    }
-    case 'number':
-      if (!Number.isFinite(value)) return refuse(`${value} is not a JSON number`)
-      if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-        return refuse(
-          `${value} is beyond 2^53 − 1, where a double loses digits; pass it as a string`,
-        )
+
+  function visit(value: unknown): Json {
+    parts += 1
+    if (parts > maxValues)
+      return parts === maxValues + 1 ? refuse(`more than ${maxValues} parts`) : null
+    switch (typeof value) {
+      case 'string': {
+        const flaw = stringFlaw(value)
+        return flaw === undefined ? value : refuse(flaw)
       }
-      return value === 0 ? 0 : value
-    case 'boolean':
-      return value
-    case 'object':
-      break
-    default:
-      return refuse(`a ${typeof value} is not a JSON value`)
+      case 'number':
+        if (!Number.isFinite(value)) return refuse(`${value} is not a JSON number`)
+        if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+          return refuse(
+            `${value} is beyond 2^53 − 1, where a double loses digits; pass it as a string`,
+          )
+        }
+        return value === 0 ? 0 : value
+      case 'boolean':
+        return value
+      case 'object':
+        return value === null ? null : visitObject(value)
+      default:
+        return refuse(`a ${typeof value} is not a JSON value`)
+    }
   }
-  if (value === null) return null
-  if (path.length >= maxDepth) return refuse(`nested deeper than ${maxDepth} levels, or cyclic`)
-  if (Array.isArray(value)) {
-    return value.map((item, index) => convert(item, [...path, index], problems))
+
+  function visitObject(value: object): Json {
+    if (path.length >= maxDepth) return refuse(`nested deeper than ${maxDepth} levels, or cyclic`)
+    if (Array.isArray(value)) return value.map((item, index) => visitMember(index, item))
+    const prototype: unknown = Object.getPrototypeOf(value)
+    if (prototype !== Object.prototype && prototype !== null) {
+      return refuse(`a ${value.constructor?.name ?? 'class'} instance is not a JSON value`)
+    }
+    // A null prototype makes `__proto__` and `constructor` ordinary keys: data never reaches a host object.
+    const result: Record<string, Json> = Object.create(null)
+    for (const [key, member] of Object.entries(value).sort(byCodeUnit)) {
+      if (member === undefined) continue
+      const flaw = stringFlaw(key)
+      if (flaw !== undefined) refuse(`key ${JSON.stringify(key)}: ${flaw}`)
+      result[key] = visitMember(key, member)
+    }
+    return result
   }
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) {
-    return refuse(`a ${value.constructor?.name ?? 'class'} instance is not a JSON value`)
+
+  function visitMember(key: string | number, member: unknown): Json {
+    path.push(key)
+    const result = visit(member)
+    path.pop()
+    return result
   }
-  // A null prototype makes `__proto__` and `constructor` ordinary keys: data never reaches a host object.
-  const result: Record<string, Json> = Object.create(null)
-  for (const [key, member] of Object.entries(value).sort(byCodeUnit)) {
-    if (member === undefined) continue
-    const flaw = stringFlaw(key)
-    if (flaw !== undefined) refuse(`key ${JSON.stringify(key)}: ${flaw}`)
-    result[key] = convert(member, [...path, key], problems)
+
+  return { result: visit(root), problems }
+}
+
+// JSON.stringify alone would not do: an object lists keys that look like integers first, whatever their text order.
+function serialize(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(serialize).join(',')}]`
+  if (isJsonObject(value)) {
+    const members = Object.entries(value).sort(byCodeUnit)
+    return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${serialize(member)}`).join(',')}}`
   }
-  return result
+  return JSON.stringify(value)
 }
 
 function byCodeUnit(a: readonly [string, unknown], b: readonly [string, unknown]): number {

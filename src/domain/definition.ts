@@ -1,3 +1,4 @@
+import { hashOf } from './canonical.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type {
   Condition,
@@ -62,4 +63,12 @@ export interface Definition {
   }
   /** Not found by search, only called. Default false. */
   readonly internal?: true
+}
+
+/**
+ * The definition hash: SHA-256 over the canonical JSON of the normal form, in lower-case hex. Two documents that mean
+ * the same by key order, `sequence` or explicit defaults have one hash.
+ */
+export function definitionHash(definition: Definition): string {
+  return hashOf(definition)
 }

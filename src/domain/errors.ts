@@ -52,7 +52,7 @@ type Problems = { readonly problems: readonly Problem[] }
 const registry = {
   ID_INVALID: define<{ kind: string; prefix: string; found: string }>(
     'invalid',
-    (d) => `'${d.found}' is not the id of a ${d.kind}. Expected '${d.prefix}_' and 21 characters.`,
+    (d) => `'${d.found}' is no ${d.kind} id. Expected '${d.prefix}_' and 21 characters.`,
   ),
   VALUE_INVALID: define<Problems>(
     'invalid',
@@ -61,6 +61,202 @@ const registry = {
   REQUEST_INVALID: define<Problems & { operation: string }>(
     'invalid',
     (d) => `${d.operation} was called with ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  EXPRESSION_INVALID: define<Problems & { source: string }>(
+    'invalid',
+    (d) => `The expression has ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  TEMPLATE_INVALID: define<Problems>(
+    'invalid',
+    (d) => `The template has ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  CONFIG_INVALID: define<Problems>(
+    'invalid',
+    (d) =>
+      `The environment has ${count(d.problems)}:${problemLines(d.problems)}\nSee .env.example for what may be set.`,
+  ),
+  TOOL_MODULE_INVALID: define<{ path: string; problem: string }>(
+    'invalid',
+    (d) =>
+      `The tool module ${d.path} ${d.problem}. See docs/tools.md; STEPWARDEN_CONFIG names the module.`,
+  ),
+  PROCEDURE_EXISTS: define<{ procedureKey: string }>(
+    'conflict',
+    (d) => `There is a procedure ${d.procedureKey} already. Make a new version of it instead.`,
+  ),
+  PROCEDURE_NOT_FOUND: define<{ procedureKey: string }>(
+    'not_found',
+    (d) => `There is no procedure ${d.procedureKey}. List them to see which there are.`,
+  ),
+  PROCEDURE_NOT_ACTIVE: define<{ procedureKey: string }>(
+    'conflict',
+    (d) => `${d.procedureKey} has no active version, so it cannot run. Activate one first.`,
+  ),
+  VERSION_NOT_FOUND: define<{
+    procedureKey: string
+    versionNumber: number | null
+    known: readonly number[]
+  }>(
+    'not_found',
+    (d) =>
+      `${d.procedureKey} has no version ${d.versionNumber ?? ''}. It has ${d.known.length === 0 ? 'none' : d.known.join(', ')}.`,
+  ),
+  DRAFT_STALE: define<{
+    procedureKey: string
+    versionNumber: number
+    seen: number
+    current: number | null
+  }>(
+    'stale',
+    (d) =>
+      `Version ${d.versionNumber} of ${d.procedureKey} is at revision ${d.current ?? 'unknown'} now, and you saw ${d.seen}. Nothing was changed: look at the new text and edit that.`,
+  ),
+  DEFINITION_KEY_DIFFERS: define<{ procedureKey: string; found: string }>(
+    'invalid',
+    (d) => `The definition has the key ${d.found}, and it is to be a version of ${d.procedureKey}.`,
+  ),
+  ACTIVATION_STALE: define<{
+    procedureKey: string
+    seen: number | null
+    current: number | null
+  }>(
+    'conflict',
+    (d) =>
+      `${d.procedureKey} is served by ${d.current === null ? 'no version' : `version ${d.current}`} now, and you saw ${d.seen === null ? 'none' : `version ${d.seen}`}. Nothing was changed: look again and decide anew.`,
+  ),
+  VERSION_HAS_ERRORS: define<Problems & { procedureKey: string; versionNumber: number }>(
+    'conflict',
+    (d) =>
+      `Version ${d.versionNumber} of ${d.procedureKey} cannot go live; its checks found ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  VERSION_TOOL_CHANGED: define<{
+    procedureKey: string
+    versionNumber: number
+    tools: readonly string[]
+  }>(
+    'conflict',
+    (d) =>
+      `Version ${d.versionNumber} of ${d.procedureKey} was saved with other contracts of ${d.tools.join(', ')}. Save the draft again to take the tools as they are now.`,
+  ),
+  VERSION_NOT_EMBEDDED: define<{ procedureKey: string; versionNumber: number; model: string }>(
+    'conflict',
+    (d) =>
+      `Version ${d.versionNumber} of ${d.procedureKey} has no vector of the model ${d.model}, so search would not find it. Save the draft again.`,
+  ),
+  EMBEDDING_MODEL_DIFFERS: define<{ current: string | null; configured: string }>(
+    'conflict',
+    (d) =>
+      `The stored vectors are of the model ${d.current ?? 'none'}, and this process uses ${d.configured}. Run it with the model of the vectors.`,
+  ),
+  EXECUTION_NOT_FOUND: define<{ executionId: string }>(
+    'not_found',
+    (d) => `There is no execution ${d.executionId}. List them to see which there are.`,
+  ),
+  IDEMPOTENCY_KEY_REUSED: define<{ idempotencyKey: string; executionId: string }>(
+    'invalid',
+    (d) =>
+      `The idempotency key '${d.idempotencyKey}' belongs to another request, which became ${d.executionId}. Use a new key for a new request.`,
+  ),
+  ESCALATION_NOT_FOUND: define<{ escalationId: string }>(
+    'not_found',
+    (d) => `There is no escalation ${d.escalationId}. List them to see which there are.`,
+  ),
+  ESCALATION_RESOLVED: define<{ escalationId: string }>(
+    'conflict',
+    (d) => `Escalation ${d.escalationId} is resolved already, and stays as it was resolved.`,
+  ),
+  ROLE_MISSING: define<{ operation: string; needed: readonly string[]; has: readonly string[] }>(
+    'forbidden',
+    (d) =>
+      `${d.operation} needs one of the roles ${d.needed.join(', ')}; you have ${d.has.join(', ') || 'none'}. Ask an admin.`,
+  ),
+  LEASE_LOST: define<{ executionId: string; fence: number }>(
+    'conflict',
+    (d) =>
+      `Execution ${d.executionId} was taken over by another worker, or has ended; nothing was written under fence ${d.fence}.`,
+  ),
+  DATABASE_UNAVAILABLE: define<{ database: string; problem: string }>(
+    'unavailable',
+    (d) =>
+      `The database ${d.database} cannot be reached: ${d.problem}. Check that it runs and that DATABASE_URL names it with the right user and password.`,
+    { retryable: true },
+  ),
+  DATABASE_NOT_READY: define<{ database: string; problem: string; nextMove: string }>(
+    'unavailable',
+    (d) => `The database ${d.database} cannot be used yet: ${d.problem}. ${d.nextMove}`,
+  ),
+  DATABASE_BUSY: define<{ waitedMs: number }>(
+    'unavailable',
+    (d) =>
+      `No database connection became free within ${d.waitedMs} ms. Either there is more work than connections, or code inside a transaction asked for a second connection: it must use the transaction's own handle.`,
+    { retryable: true },
+  ),
+  SCHEMA_OUTDATED: define<{ database: string; missing: readonly string[] }>(
+    'unavailable',
+    (d) =>
+      `The schema of ${d.database} is older than this code: it lacks ${d.missing.join(', ')}. Run 'stepwarden migrate'.`,
+  ),
+  SCHEMA_NEEDS_NEWER_CODE: define<{
+    database: string
+    migration: string
+    required: string
+    found: string
+  }>(
+    'unavailable',
+    (d) =>
+      `The schema of ${d.database} needs stepwarden ${d.required} or newer, since migration ${d.migration}; this is ${d.found}. Install a newer version.`,
+  ),
+  DATA_FOLDER_IN_USE: define<{ folder: string; holder: string; nextMove: string }>(
+    'unavailable',
+    (d) => `The data folder ${d.folder} is in use by ${d.holder}. ${d.nextMove}`,
+  ),
+  DATA_FOLDER_UNUSABLE: define<{ folder: string; problem: string }>(
+    'unavailable',
+    (d) =>
+      `The data folder ${d.folder} cannot be used: ${d.problem}. Check its permissions and the space left on its disk, or name another with STEPWARDEN_DATA_DIR.`,
+  ),
+  USAGE_INVALID: define<{ problem: string; nextMove: string }>(
+    'invalid',
+    (d) => `${d.problem} ${d.nextMove}`,
+  ),
+  FILE_UNREADABLE: define<{ file: string; problem: string }>(
+    'invalid',
+    (d) => `${d.file} cannot be read: ${d.problem}. Name a text file, or - for standard input.`,
+  ),
+  EDITOR_FAILED: define<{ editor: string; problem: string }>(
+    'invalid',
+    (d) =>
+      `The editor '${d.editor}' ${d.problem}, so nothing was changed. Set VISUAL or EDITOR to one that works, or give the text with --file.`,
+  ),
+  DOCUMENT_INVALID: define<Problems & { name: string }>(
+    'invalid',
+    (d) => `${d.name} has ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  DEFINITION_INVALID: define<Problems>(
+    'invalid',
+    (d) => `The definition has ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  SCHEMA_INVALID: define<Problems>(
+    'invalid',
+    (d) => `The JSON Schema has ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  TOOL_INVALID: define<Problems & { tool: string }>(
+    'invalid',
+    (d) => `The tool ${d.tool} has ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  TOOLS_INVALID: define<Problems>(
+    'invalid',
+    (d) => `The tools have ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  VERSION_NOT_DRAFT: define<{ status: string; wanted: string }>(
+    'conflict',
+    (d) =>
+      `Expected a draft to ${d.wanted}, found a version that is ${d.status}. Create a new version as a copy of it and work on that.`,
+  ),
+  VERSION_NOT_ACTIVE: define<{ status: string; wanted: string }>(
+    'conflict',
+    (d) =>
+      `Expected the active version to ${d.wanted}, found one that is ${d.status}. Look up which version is active.`,
   ),
   INTERNAL: define<Record<string, never>>(
     'internal',

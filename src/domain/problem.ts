@@ -5,8 +5,8 @@ export interface Problem {
   /** What was found, what was expected, and what to do, as one sentence for people. */
   readonly message: string
   /** 1-based position in the text that was read, when there was one. */
-  readonly line?: number
-  readonly column?: number
+  readonly line?: number | undefined
+  readonly column?: number | undefined
 }
 
 /** Writes a path as people read it: `steps[2].with.amount`; keys that are no plain word are quoted. */

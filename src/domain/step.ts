@@ -192,3 +192,20 @@ export function stepKind(step: Step): StepKind {
   }
   throw new TypeError('a parsed step always has a kind')
 }
+
+/** The lists of steps that stand directly in a step, in the order of the document. */
+function childLists(step: Step): readonly (readonly Step[])[] {
+  const lists: (readonly Step[])[] = []
+  if ('choose' in step) lists.push(...step.choose.map((choice) => choice.steps))
+  if ('steps' in step) lists.push(step.steps)
+  if ('otherwise' in step && typeof step.otherwise === 'object') lists.push(step.otherwise)
+  return lists
+}
+
+/** Every step of a list and of all that is nested in it, in the order of the document: a step before its children. */
+export function* walkSteps(steps: readonly Step[]): Generator<Step> {
+  for (const step of steps) {
+    yield step
+    for (const list of childLists(step)) yield* walkSteps(list)
+  }
+}

@@ -1,3 +1,4 @@
+import { hashOf } from './canonical.ts'
 import type { Id } from './ids.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { Principal } from './principal.ts'
@@ -25,6 +26,11 @@ export interface ToolContract {
   readonly states: readonly string[]
   /** What a reply may say was done once the tool completed. */
   readonly claims: readonly string[]
+}
+
+/** The contract hash: SHA-256 over the canonical JSON of a contract, in lower-case hex. A version pins it. */
+export function contractHash(contract: ToolContract): string {
+  return hashOf(contract)
 }
 
 /** What a tool's code is given besides its input. */

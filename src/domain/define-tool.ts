@@ -1,0 +1,110 @@
+import type { z } from 'zod'
+import { defaultToolTimeoutMs } from './defaults.ts'
+import { parseDurationMs } from './duration.ts'
+import { ServiceError } from './errors.ts'
+import type { Json, JsonObject, JsonSchema } from './json.ts'
+import { schemaProblems } from './json-schema.ts'
+import type { Problem } from './problem.ts'
+import {
+  contractHash,
+  type Tool,
+  type ToolContext,
+  type ToolContract,
+  type ToolEffect,
+} from './tool.ts'
+import { toolSchema } from './tool-schema.ts'
+import { expectation } from './zod-problems.ts'
+
+/** How a tool is declared. See docs/tools.md. */
+export interface ToolDeclaration<I extends z.ZodObject, O extends z.ZodType> {
+  /** 1 to 64 lower-case letters, digits and `_`, beginning with a letter. */
+  readonly name: string
+  /** For authors and models: what the tool does and when to use it. */
+  readonly description: string
+  readonly input: I
+  readonly output: O
+  readonly effect: ToolEffect
+  /**
+   * For writes: true when two calls with one idempotency key, even at once, have the effect of one. Default false.
+   * Reads always are, and say nothing.
+   */
+  readonly idempotent?: boolean
+  /** Names of tools that must have completed in the same execution before. Default none. */
+  readonly requires?: readonly string[]
+  /** Per attempt, `1s` to `24h`. Default `30s`. */
+  readonly timeout?: string
+  /** State words of the output that a reply may name. Default none. */
+  readonly states?: readonly string[]
+  /** What a reply may say was done once the tool completed. Default none. */
+  readonly claims?: readonly string[]
+  /**
+   * Does the work. Both `input` and what it answers are validated with the contract's schemas by the caller. Throws
+   * `ToolRefused` or `ToolFailed` when it certainly did nothing.
+   */
+  readonly run: (input: z.output<I>, context: ToolContext) => Promise<z.output<O>>
+}
+
+const namePattern = /^[a-z][a-z0-9_]{0,63}$/
+
+/**
+ * Makes a tool from its declaration. The zod schemas become the JSON Schemas of the contract, which alone decide what
+ * fits: see `toolSchema` for what they cannot say. Lists of names are sorted, so that their order is no change.
+ *
+ * @throws ServiceError `TOOL_INVALID` with every problem of the declaration.
+ */
+export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
+  declaration: ToolDeclaration<I, O>,
+): Tool {
+  const { name, description, effect, requires = [], states = [], claims = [] } = declaration
+  const problems: Problem[] = []
+  const refuse = (path: string, message: string) => problems.push({ path, message })
+  if (!namePattern.test(name)) {
+    refuse('name', expectation(name, '1 to 64 lower-case letters, digits and _, from a letter on'))
+  }
+  if (description.trim() === '')
+    refuse('description', 'is empty; say what the tool does and when to use it')
+  if (effect === 'read' && declaration.idempotent === false) {
+    refuse('idempotent', 'found false on a read, which may always be repeated; remove it')
+  }
+  if (requires.includes(name))
+    refuse('requires', 'names the tool itself, so that it could never run')
+  const timeoutMs =
+    declaration.timeout === undefined ? defaultToolTimeoutMs : parseDurationMs(declaration.timeout)
+  if (timeoutMs === undefined || timeoutMs < 1_000 || timeoutMs > 86_400_000) {
+    refuse('timeout', expectation(declaration.timeout, 'a duration from 1s to 24h, such as 30s'))
+  }
+  const input = schemaOf(declaration.input, 'input', problems)
+  const output = schemaOf(declaration.output, 'output', problems)
+  if (problems.length > 0) throw new ServiceError('TOOL_INVALID', { tool: name, problems })
+  const contract: ToolContract = {
+    name,
+    description: description.trim(),
+    effect,
+    idempotent: effect === 'read' || (declaration.idempotent ?? false),
+    requires: sortedSet(requires),
+    input,
+    output,
+    timeoutMs: timeoutMs ?? defaultToolTimeoutMs,
+    states: sortedSet(states),
+    claims: sortedSet(claims),
+  }
+  return {
+    contract,
+    contractHash: contractHash(contract),
+    // The caller has validated the input with the schema that was made from this type, so it has the type.
+    // What it answers is any value until the caller has read and validated it.
+    run: (json: JsonObject, context) =>
+      declaration.run(json as z.output<I>, context) as Promise<Json>,
+  }
+}
+
+function schemaOf(type: z.ZodType, path: 'input' | 'output', problems: Problem[]): JsonSchema {
+  const result = toolSchema(type, [path])
+  const found = 'problems' in result ? result.problems : schemaProblems(result.schema, [path])
+  problems.push(...found)
+  return 'schema' in result ? result.schema : {}
+}
+
+function sortedSet(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort()
+}

@@ -1,0 +1,92 @@
+import type { StepStatus } from '../execution.ts'
+import type { Root } from './scope.ts'
+import {
+  anyType,
+  listType,
+  numberType,
+  objectType,
+  optional,
+  stringType,
+  type Type,
+  timestampType,
+} from './type.ts'
+
+/** The types of what an expression may read. */
+export interface ScopeTypes {
+  readonly input: Type
+  readonly policy: Type
+  /** By step key; see `stepType`. */
+  readonly steps: { readonly [key: string]: Type }
+  /** Inside a `forEach`; `index` goes with it. */
+  readonly item?: Type
+  /** In `expect` and `until`. */
+  readonly output?: Type
+}
+
+const stepStatuses: readonly StepStatus[] = [
+  'pending',
+  'running',
+  'waiting',
+  'completed',
+  'failed',
+  'skipped',
+  'expired',
+  'denied',
+]
+
+const statusType: Type = { kind: 'string', values: stepStatuses }
+
+/**
+ * The type of `steps.KEY` for a step with an output of this type. That a step may not have completed is no matter of
+ * types: `Read.guards` tells where an expression has made sure of it.
+ */
+export function stepType(output: Type, item?: Type): Type {
+  const items =
+    item === undefined
+      ? {}
+      : {
+          items: listType(
+            objectType({ item: anyType, status: statusType, output: optional(item) }),
+          ),
+        }
+  return objectType({
+    status: statusType,
+    attempts: numberType,
+    output,
+    error: optional(objectType({ code: stringType, message: stringType })),
+    ...items,
+  })
+}
+
+const ticketType: Type = objectType({
+  text: stringType,
+  id: optional(stringType),
+  requester: optional(stringType),
+  channel: optional(stringType),
+  language: optional(stringType),
+  createdAt: optional(stringType),
+  tags: optional(listType(stringType)),
+})
+
+const executionType: Type = objectType({ id: stringType, startedAt: stringType })
+
+/** The type of a root; `undefined` where it does not stand. */
+export function typeOfRoot(root: Root, types: ScopeTypes): Type | undefined {
+  switch (root) {
+    case 'input':
+    case 'policy':
+    case 'item':
+    case 'output':
+      return types[root]
+    case 'steps':
+      return objectType(types.steps)
+    case 'ticket':
+      return ticketType
+    case 'execution':
+      return executionType
+    case 'now':
+      return timestampType
+    case 'index':
+      return types.item === undefined ? undefined : numberType
+  }
+}
