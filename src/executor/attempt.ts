@@ -1,0 +1,90 @@
+import type { AttemptRecord, AttemptResult, StepRow } from '../domain/execution.ts'
+import type { Json } from '../domain/json.ts'
+import type { ToolNode } from './plan.ts'
+
+/** What came into a run from a call: the tool's output, or why there is none. Recorded, never decided. */
+export type ToolObservation =
+  | { readonly result: 'done'; readonly output: Json; readonly endedAt: number }
+  | {
+      readonly result: Exclude<AttemptResult, 'done'>
+      readonly code: string
+      readonly message: string
+      readonly endedAt: number
+    }
+
+/** What is to be done after attempts that did not complete the step. */
+export type NextAttempt =
+  | { readonly kind: 'again'; readonly notBefore: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+
+/** The longest wait between two attempts, whatever the factor makes of it. */
+const maxRetryDelayMs = 10 * 60_000
+
+/** The running row with what came of its attempt in its log. */
+export function recordAttempt(
+  row: StepRow,
+  observation: Exclude<ToolObservation, { readonly result: 'done' }>,
+): StepRow {
+  const { result, code, message, endedAt } = observation
+  const record: AttemptRecord = { attempt: row.attempt, result, code, message, endedAt }
+  return { ...row, attempts: [...(row.attempts ?? []), record] }
+}
+
+/** The attempt that a running row says was begun, where nothing says how it went. */
+export function isAttemptOpen(row: StepRow): boolean {
+  return (
+    row.status === 'running' && row.kind === 'tool' && row.attempt > (row.attempts?.length ?? 0)
+  )
+}
+
+/**
+ * Decides what follows the last attempt of a running row, by invariant 8: an unknown outcome of a write is repeated
+ * only if the tool is idempotent; a refusal is never repeated; an attempt that a crash cut off does not count against
+ * `maxAttempts` (take-overs have a limit of their own).
+ *
+ * @see docs/executor.md
+ */
+export function nextAttempt(
+  node: ToolNode,
+  contract: { readonly effect: 'read' | 'write'; readonly idempotent: boolean },
+  row: StepRow,
+): NextAttempt {
+  const last = row.attempts?.at(-1)
+  if (last === undefined) throw new TypeError(`step ${row.stepKey} has no attempt to go on from`)
+  const mayRepeat = contract.effect === 'read' || contract.idempotent
+  const used = row.attempts?.filter(({ result }) => result !== 'interrupted').length ?? 0
+  const attemptsLeft = mayRepeat && used < node.retry.maxAttempts
+  const failed: NextAttempt = { kind: 'failed', code: last.code, message: last.message }
+  const again: NextAttempt = {
+    kind: 'again',
+    notBefore: last.endedAt + retryDelayMs(node.retry, used),
+  }
+  switch (last.result) {
+    case 'interrupted':
+      return mayRepeat ? { kind: 'again', notBefore: last.endedAt } : unknownOutcome(last)
+    case 'refused':
+      return failed
+    case 'failed':
+      return attemptsLeft ? again : failed
+    case 'error':
+    case 'timeout':
+      if (attemptsLeft) return again
+      return contract.effect === 'write' ? unknownOutcome(last) : failed
+    case 'invalid':
+      return contract.effect === 'read' && attemptsLeft ? again : failed
+    default:
+      return last.result satisfies never
+  }
+}
+
+function unknownOutcome(last: AttemptRecord): NextAttempt {
+  return {
+    kind: 'failed',
+    code: 'outcome_unknown',
+    message: `Attempt ${last.attempt} ended without an answer: ${last.message}`,
+  }
+}
+
+function retryDelayMs(retry: ToolNode['retry'], used: number): number {
+  return Math.min(retry.delayMs * retry.backoff ** Math.max(0, used - 1), maxRetryDelayMs)
+}

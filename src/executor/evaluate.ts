@@ -1,0 +1,71 @@
+import { canonicalValue } from '../domain/canonical.ts'
+import { type Expression, ExpressionFailed, type Scope } from '../domain/expression.ts'
+import type { Json } from '../domain/json.ts'
+import { type Template, TemplateUnresolved } from '../domain/template.ts'
+import type { ExecutionState } from './apply.ts'
+import type { Plan } from './plan.ts'
+
+/** What expressions and templates of a run see at an instant (epoch milliseconds). */
+export function scopeOf(plan: Plan, state: ExecutionState, now: number, output?: Json): Scope {
+  const { executionId, startedAt, input, ticket } = state.start
+  return {
+    input,
+    ticket: ticket === null ? {} : canonicalValue(ticket),
+    policy: plan.policy,
+    steps: state.steps,
+    execution: { id: executionId, startedAt: new Date(startedAt).toISOString() },
+    now,
+    ...(output !== undefined && { output }),
+  }
+}
+
+/** A value, or the failure that became of it. A failure is never a value, least of all `false`. */
+export type Evaluated<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly code: FailureCode; readonly message: string }
+
+export type FailureCode = 'expression_failed' | 'template_unresolved'
+
+export function evaluate(expression: Expression, scope: Scope): Evaluated<Json> {
+  try {
+    return { ok: true, value: expression.evaluate(scope) }
+  } catch (error) {
+    if (!(error instanceof ExpressionFailed)) throw error
+    return { ok: false, code: 'expression_failed', message: error.message }
+  }
+}
+
+/** Evaluates a condition. Anything but true or false is a failure. */
+export function evaluateCondition(expression: Expression, scope: Scope): Evaluated<boolean> {
+  const result = evaluate(expression, scope)
+  if (!result.ok) return result
+  if (typeof result.value === 'boolean') return { ok: true, value: result.value }
+  const found = JSON.stringify(result.value).slice(0, 80)
+  return {
+    ok: false,
+    code: 'expression_failed',
+    message: `'${expression.source}' gave ${found}, and a condition must give true or false`,
+  }
+}
+
+export function evaluateAll(
+  named: readonly (readonly [name: string, value: Expression])[],
+  scope: Scope,
+): Evaluated<Json> {
+  const values: Record<string, Json> = Object.create(null)
+  for (const [name, expression] of named) {
+    const result = evaluate(expression, scope)
+    if (!result.ok) return result
+    values[name] = result.value
+  }
+  return { ok: true, value: canonicalValue(values) }
+}
+
+export function resolve(template: Template, scope: Scope): Evaluated<Json> {
+  try {
+    return { ok: true, value: template.resolve(scope) }
+  } catch (error) {
+    if (!(error instanceof TemplateUnresolved)) throw error
+    return { ok: false, code: 'template_unresolved', message: error.message }
+  }
+}

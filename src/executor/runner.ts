@@ -1,0 +1,171 @@
+import type { Durability, ExecutionEnd, StepRow } from '../domain/execution.ts'
+import { isJsonObject } from '../domain/json.ts'
+import { apply, type ExecutionState } from './apply.ts'
+import { isAttemptOpen, recordAttempt, type ToolObservation } from './attempt.ts'
+import type { ToolCall } from './begin-step.ts'
+import { callTool } from './call-tool.ts'
+import { concludeAttempt, decide, endFromOutside } from './decide.ts'
+import type { Plan } from './plan.ts'
+import type { Claim, RunnerPorts } from './ports.ts'
+
+/** Reads share a commit until the oldest has waited this long, or together they are this large (DESIGN: output commit). */
+const maxUncommittedMs = 1_000
+const maxUncommittedBytes = 64 * 1024
+/** A retry that waits longer than this is committed first, so that others see why the run stands still. */
+const maxUncommittedWaitMs = 5_000
+
+export interface RunResult {
+  readonly state: ExecutionState
+  readonly end: ExecutionEnd
+}
+
+/**
+ * Runs an execution from where it stands to its end: asks `decide`, carries the command out, records what came of it.
+ * The intent of a write is committed before the call; rows in between share commits as `durability` allows.
+ *
+ * @throws ServiceError `LEASE_LOST` when another worker has taken the execution over; whatever the journal throws. The
+ *   record is then consistent, and whoever claims the execution next goes on from it.
+ */
+export async function runExecution(
+  ports: RunnerPorts,
+  plan: Plan,
+  loaded: ExecutionState,
+  claim: Claim,
+  durability: Durability,
+): Promise<RunResult> {
+  const run = new Run(ports, plan, loaded, claim, durability)
+  return run.toEnd()
+}
+
+class Run {
+  readonly #ports: RunnerPorts
+  readonly #plan: Plan
+  readonly #claim: Claim
+  readonly #durability: Durability
+  #state: ExecutionState
+  /** Rows that are decided or observed and not yet committed, by ordinal. */
+  #uncommitted = new Map<number, StepRow>()
+  #uncommittedBytes = 0
+  #uncommittedSince = 0
+  #cancelRequested = false
+
+  constructor(
+    ports: RunnerPorts,
+    plan: Plan,
+    state: ExecutionState,
+    claim: Claim,
+    durability: Durability,
+  ) {
+    this.#ports = ports
+    this.#plan = plan
+    this.#state = state
+    this.#claim = claim
+    this.#durability = durability
+  }
+
+  async toEnd(): Promise<RunResult> {
+    this.#noteInterruption()
+    for (;;) {
+      const now = this.#ports.clock.now()
+      if (this.#cancelRequested) {
+        return this.#end(
+          endFromOutside(this.#plan, this.#state, { status: 'cancelled', reason: null }, now),
+        )
+      }
+      const command = decide(this.#plan, this.#state, now)
+      if (command.kind === 'end') return this.#end(command.end)
+      if (command.kind === 'record') await this.#add(command.row)
+      else await this.#add(await this.#call(command.row, command.call))
+    }
+  }
+
+  /** A loaded row whose attempt has no result was cut off: that is what is observed now, and then decided upon. */
+  #noteInterruption(): void {
+    const { last } = this.#state
+    if (last === undefined || !isAttemptOpen(last)) return
+    const row = recordAttempt(last, {
+      result: 'interrupted',
+      code: 'interrupted',
+      message: 'The process that made the call ended before it had an answer.',
+      endedAt: Math.max(this.#ports.clock.now(), last.startedAt),
+    })
+    this.#state = apply(this.#state, row)
+    this.#uncommitted.set(row.ordinal, row)
+  }
+
+  async #call(row: StepRow, call: ToolCall): Promise<StepRow> {
+    const waitMs = call.notBefore - this.#ports.clock.now()
+    if (call.effect === 'write' || waitMs > maxUncommittedWaitMs) await this.#commit(row)
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    this.#ports.onBoundary?.('before_call', row.stepKey)
+    const observation = await this.#observe(row, call)
+    this.#ports.onBoundary?.('after_call', row.stepKey)
+    return concludeAttempt(this.#plan, this.#state, row, observation)
+  }
+
+  async #observe(row: StepRow, call: ToolCall): Promise<ToolObservation> {
+    const { clock, tools } = this.#ports
+    const tool = tools.find(call.tool, call.contractHash)
+    if (tool === undefined) {
+      const isChanged = tools.find(call.tool) !== undefined
+      return {
+        result: 'refused',
+        code: isChanged ? 'tool_changed' : 'tool_unknown',
+        message: isChanged
+          ? `'${call.tool}' is not the tool that was approved for this version.`
+          : `'${call.tool}' is not among the tools of this service.`,
+        endedAt: clock.now(),
+      }
+    }
+    const pinned = this.#plan.tools.get(call.tool)
+    if (pinned === undefined || !isJsonObject(row.input)) {
+      throw new TypeError(`step ${row.stepKey} was begun without a pinned tool or an input`)
+    }
+    const { tenantId, executionId } = this.#claim
+    const context = {
+      idempotencyKey: call.idempotencyKey,
+      tenantId,
+      executionId,
+      principal: this.#state.start.requester,
+    }
+    return callTool(tool, pinned, row.input, context, call.timeoutMs, clock)
+  }
+
+  /** Takes a row into the state, and commits when enough has gathered. */
+  async #add(row: StepRow): Promise<void> {
+    this.#state = apply(this.#state, row)
+    if (this.#uncommitted.size === 0) this.#uncommittedSince = this.#ports.clock.now()
+    this.#uncommitted.set(row.ordinal, row)
+    this.#uncommittedBytes += sizeOf(row)
+    const waited = this.#ports.clock.now() - this.#uncommittedSince
+    if (
+      this.#durability === 'step' ||
+      waited >= maxUncommittedMs ||
+      this.#uncommittedBytes >= maxUncommittedBytes
+    ) {
+      await this.#commit()
+    }
+  }
+
+  async #commit(intent?: StepRow, end?: ExecutionEnd): Promise<void> {
+    if (intent !== undefined) this.#uncommitted.set(intent.ordinal, intent)
+    const rows = [...this.#uncommitted.values()]
+    this.#ports.onBoundary?.('before_commit', end === undefined ? '' : 'end')
+    const flags = await this.#ports.journal.commit(this.#claim, rows, end)
+    this.#uncommitted = new Map()
+    this.#uncommittedBytes = 0
+    this.#cancelRequested = flags.cancelRequested
+    this.#ports.onBoundary?.('after_commit', end === undefined ? '' : 'end')
+    this.#ports.onCommitted?.(rows)
+  }
+
+  async #end(end: ExecutionEnd): Promise<RunResult> {
+    await this.#commit(undefined, end)
+    return { state: this.#state, end }
+  }
+}
+
+function sizeOf(row: StepRow): number {
+  // Text length is near enough to bytes for a limit that only bounds how much a crash repeats.
+  return JSON.stringify(row.output)?.length ?? 0
+}

@@ -1,0 +1,360 @@
+import { describe, expect, it } from 'vitest'
+import type { Definition } from '../../src/domain/definition.ts'
+import type { Step } from '../../src/domain/step.ts'
+import { initialState } from '../../src/executor/apply.ts'
+import { decide } from '../../src/executor/decide.ts'
+import { contractOf, definitionOf, planOf, startedAt, startOf, walk } from '../support/walk.ts'
+
+const read = contractOf('look')
+const write = contractOf('pay', { effect: 'write', requires: ['look'] })
+const onceOnly = contractOf('wire', { effect: 'write', idempotent: false })
+const tools = [read, write, onceOnly]
+
+const look: Step = { key: 'look_up', action: 'Look', tool: 'look' }
+const pay: Step = { key: 'pay_out', action: 'Pay', tool: 'pay' }
+
+function run(
+  parts: Partial<Definition> & Pick<Definition, 'steps'>,
+  answers: Record<string, unknown> = {},
+) {
+  return walk(planOf(definitionOf(parts), tools), startOf({ amount: 7 }), (call) => ({
+    output: answers[call.tool] ?? { state: 'ok' },
+  }))
+}
+
+describe('decide', () => {
+  it('walks the steps in order and resolves with the output of the last', () => {
+    const { rows, end } = run({ steps: [look, pay] }, { pay: { paid: true } })
+
+    expect(rows.map(({ ordinal, stepKey, status }) => [ordinal, stepKey, status])).toEqual([
+      [1, 'look_up', 'completed'],
+      [2, 'pay_out', 'completed'],
+    ])
+    expect(end).toMatchObject({
+      status: 'completed',
+      outcome: 'resolved',
+      reason: null,
+      result: { paid: true },
+    })
+  })
+
+  it('escalates a tool whose required tool did not complete in the same run', () => {
+    const { rows, end, calls } = run({ steps: [pay] })
+
+    expect(calls).toEqual([])
+    expect(rows[0]).toMatchObject({ status: 'failed', error: { code: 'tool_order' } })
+    expect(end).toMatchObject({
+      status: 'escalated',
+      reason: { code: 'tool_order', stepKey: 'pay_out' },
+    })
+  })
+
+  it('says what is missing before anything runs', () => {
+    const { rows, end } = run({
+      steps: [look],
+      input: {
+        type: 'object',
+        required: ['amount', 'id'],
+        properties: { amount: {}, id: { type: 'string' } },
+      },
+    })
+
+    expect(rows).toEqual([])
+    expect(end.reason).toMatchObject({ code: 'missing_input', fields: ['id'] })
+  })
+
+  it('refuses input that does not fit before anything runs', () => {
+    const { end } = run({
+      steps: [look],
+      input: { type: 'object', properties: { amount: { type: 'string' } } },
+    })
+
+    expect(end.reason).toMatchObject({ code: 'input_invalid', fields: ['amount'] })
+  })
+
+  it.each([
+    ['escalated', undefined, { status: 'escalated', outcome: null }],
+    ['declined', 'declined' as const, { status: 'completed', outcome: 'declined' }],
+  ])('ends %s on a precondition that does not hold', (_name, otherwise, expected) => {
+    const { rows, end } = run({
+      steps: [look],
+      preconditions: [{ text: 'Small', when: 'input.amount < 5', ...(otherwise && { otherwise }) }],
+    })
+
+    expect(rows).toEqual([])
+    expect(end).toMatchObject({
+      ...expected,
+      reason: { code: 'precondition_unmet', text: 'Small' },
+    })
+  })
+
+  it('tests a rule as soon as the steps that it reads have ended, and before anything else', () => {
+    const { rows, end } = run({
+      steps: [look, pay],
+      escalationRules: [
+        { text: 'never', when: "steps.pay_out.output.state == 'ok'" },
+        { text: 'odd', when: "steps.look_up.output.state == 'ok'" },
+      ],
+    })
+
+    expect(rows.map(({ stepKey }) => stepKey)).toEqual(['look_up'])
+    expect(end.reason).toMatchObject({ code: 'rule_matched', text: 'odd' })
+    expect(end.conditions).toEqual([
+      { kind: 'rule', text: 'never', verdict: 'not_reached' },
+      { kind: 'rule', text: 'odd', verdict: 'matched' },
+    ])
+  })
+
+  it('tests a rule that reads no step before step 1', () => {
+    const { rows, end } = run({
+      steps: [look],
+      escalationRules: [{ text: 'big', when: 'input.amount > 5' }],
+    })
+
+    expect(rows).toEqual([])
+    expect(end.reason).toMatchObject({ code: 'rule_matched', text: 'big' })
+  })
+
+  it('hears a due rule before it declines', () => {
+    const { end } = run({
+      steps: [
+        look,
+        {
+          key: 'ok',
+          action: 'Check',
+          require: [{ text: 'no', when: 'false' }],
+          otherwise: 'declined',
+        },
+      ],
+      escalationRules: [{ text: 'unmet', when: 'steps.ok.output.met == false' }],
+    })
+
+    expect(end.reason).toMatchObject({ code: 'rule_matched', text: 'unmet' })
+  })
+
+  it('never takes a failing expression for false', () => {
+    const { end } = run({ steps: [{ ...look, when: 'input.nothing' }, pay] })
+
+    expect(end.reason).toMatchObject({ code: 'expression_failed', stepKey: 'look_up' })
+  })
+
+  it('skips a step whose when is false, and resolves', () => {
+    const { rows, end } = run({ steps: [{ ...look, when: 'input.amount > 100' }] })
+
+    expect(rows[0]).toMatchObject({ status: 'skipped', output: null })
+    expect(end.outcome).toBe('resolved')
+  })
+
+  it('escalates a template that resolves to nothing', () => {
+    const { rows, end, calls } = run({ steps: [{ ...look, with: { id: 'Nr {{input.id}}' } }] })
+
+    expect(calls).toEqual([])
+    expect(rows[0]?.error?.code).toBe('template_unresolved')
+    expect(end.reason?.code).toBe('template_unresolved')
+  })
+
+  it('goes through the chosen branch and on after it', () => {
+    const { rows, end } = run({
+      steps: [
+        look,
+        {
+          key: 'by_state',
+          action: 'Choose',
+          choose: [
+            { text: 'bad', when: "steps.look_up.output.state == 'bad'", steps: [pay] },
+            {
+              text: 'good',
+              when: "steps.look_up.output.state == 'ok'",
+              steps: [
+                {
+                  key: 'inside',
+                  action: 'Block',
+                  steps: [{ key: 'sum', action: 'Add', compute: { total: 'input.amount + 1' } }],
+                },
+              ],
+            },
+          ],
+        },
+        { key: 'after', action: 'Pay', tool: 'pay' },
+      ],
+    })
+
+    expect(rows.map(({ stepKey, status, output }) => [stepKey, status, output])).toEqual([
+      ['look_up', 'completed', { state: 'ok' }],
+      ['by_state', 'completed', { chosen: 'good' }],
+      ['inside', 'completed', null],
+      ['sum', 'completed', { total: 8 }],
+      ['after', 'completed', { state: 'ok' }],
+    ])
+    expect(end.outcome).toBe('resolved')
+  })
+
+  it.each([
+    [undefined, 'escalated', 'no_branch'],
+    ['continue' as const, 'completed', undefined],
+    [
+      [{ key: 'stop', action: 'Stop', end: 'declined' as const, text: 'No {{input.amount}}' }],
+      'completed',
+      'ended_by_step',
+    ],
+  ])('with no choice that holds and otherwise %j ends %s', (otherwise, status, code) => {
+    const { end } = run({
+      steps: [
+        {
+          key: 'pick',
+          action: 'Pick',
+          choose: [{ text: 'no', when: 'false', steps: [look] }],
+          ...(otherwise && { otherwise }),
+        },
+      ],
+    })
+
+    expect([end.status, end.reason?.code]).toEqual([status, code])
+  })
+
+  it('ends where an end step says, after the completion conditions', () => {
+    const parts = { steps: [{ key: 'stop', action: 'Stop', end: 'resolved' as const }, look] }
+
+    expect(run(parts).end).toMatchObject({ outcome: 'resolved', reason: null })
+    expect(
+      run({
+        ...parts,
+        completionConditions: [{ text: 'looked', when: 'has(steps.look_up.output)' }],
+      }).end,
+    ).toMatchObject({ status: 'escalated', reason: { code: 'completion_unmet', text: 'looked' } })
+  })
+
+  it('evaluates the output of the definition at the end', () => {
+    const { end } = run({
+      steps: [look],
+      output: { state: 'steps.look_up.output.state', twice: 'input.amount * 2' },
+    })
+
+    expect(end.result).toEqual({ state: 'ok', twice: 14 })
+  })
+
+  it('ends a run that is past its time limit before the next step', () => {
+    const plan = planOf(definitionOf({ steps: [look], timeLimit: '1m' }), tools)
+
+    const command = decide(plan, initialState(plan, startOf()), startedAt + 60_001)
+
+    expect(command).toMatchObject({ kind: 'end', end: { reason: { code: 'deadline_passed' } } })
+  })
+})
+
+describe('attempts', () => {
+  const failing = (
+    result: 'refused' | 'failed' | 'error' | 'timeout' | 'interrupted',
+    upTo: number,
+    steps: Step[],
+  ) =>
+    walk(planOf(definitionOf({ steps }), tools), startOf(), (_call, row) =>
+      row.attempt <= upTo
+        ? {
+            result,
+            code: result === 'timeout' ? 'tool_timeout' : 'tool_failed',
+            message: result,
+            endedAt: 0,
+          }
+        : { output: { ok: true } },
+    )
+  const retry = { maxAttempts: 3, delay: '1s' }
+
+  it('repeats a read until it answers, with growing delays, and counts attempts from 1', () => {
+    const { rows, calls, end } = failing('error', 2, [{ ...look, retry }])
+
+    expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3])
+    expect(rows[0]).toMatchObject({
+      status: 'completed',
+      attempt: 3,
+      attempts: [{ attempt: 1 }, { attempt: 2 }],
+    })
+    const [first, second, third] = [calls[0], calls[1], calls[2]].map(
+      (call) => call?.notBefore ?? 0,
+    )
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(1_000)
+    expect((third ?? 0) - (second ?? 0)).toBeGreaterThanOrEqual(2_000)
+    expect(end.outcome).toBe('resolved')
+  })
+
+  it('never repeats a refusal', () => {
+    const { calls, end } = failing('refused', 1, [{ ...look, retry }])
+
+    expect(calls).toHaveLength(1)
+    expect(end.reason?.code).toBe('tool_failed')
+  })
+
+  it('uses one idempotency key for all attempts of a step', () => {
+    const { calls } = failing('failed', 2, [
+      { ...look, retry },
+      { ...pay, retry },
+    ])
+
+    expect(
+      new Set(
+        calls.filter(({ tool }) => tool === 'pay').map(({ idempotencyKey }) => idempotencyKey),
+      ).size,
+    ).toBe(1)
+    expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2)
+  })
+
+  it.each(['error', 'timeout', 'interrupted'] as const)(
+    'escalates a write that is not idempotent after %s as unknown, whatever onError says',
+    (result) => {
+      const { calls, end, rows } = failing(result, 1, [
+        {
+          key: 'wire_out',
+          action: 'Wire',
+          tool: 'wire',
+          required: false,
+          onError: 'continue',
+          retry,
+        },
+      ])
+
+      expect(calls).toHaveLength(1)
+      expect(rows[0]?.error?.code).toBe('outcome_unknown')
+      expect(end.reason).toMatchObject({ code: 'outcome_unknown', stepKey: 'wire_out' })
+    },
+  )
+
+  it('repeats an idempotent write that was interrupted, without counting it against maxAttempts', () => {
+    const { calls, end } = failing('interrupted', 1, [look, pay])
+
+    expect(calls.filter(({ tool }) => tool === 'pay')).toHaveLength(2)
+    expect(end.outcome).toBe('resolved')
+  })
+
+  it('ends an idempotent write whose attempts are used up without an answer as unknown', () => {
+    const { end } = failing('timeout', 9, [{ key: 'pay_out', action: 'Pay', tool: 'wire', retry }])
+
+    expect(end.reason?.code).toBe('outcome_unknown')
+  })
+
+  it.each([
+    ['continue' as const, 'completed', 'resolved', undefined],
+    ['declined' as const, 'completed', 'declined', 'tool_failed'],
+    [undefined, 'escalated', null, 'tool_failed'],
+  ])('with onError %s a failed read ends the run %s', (onError, status, outcome, code) => {
+    const { end } = failing('failed', 1, [
+      { ...look, required: false, ...(onError && { onError }) },
+    ])
+
+    expect([end.status, end.outcome, end.reason?.code]).toEqual([status, outcome, code])
+  })
+
+  it('fails a step whose expectation does not hold, and keeps what came', () => {
+    const { rows, end } = walk(
+      planOf(definitionOf({ steps: [{ ...look, expect: 'output.ok' }] }), tools),
+      startOf(),
+      () => ({ output: { ok: false } }),
+    )
+
+    expect(rows[0]).toMatchObject({
+      status: 'failed',
+      output: { ok: false },
+      error: { code: 'expectation_failed' },
+    })
+    expect(end.reason?.code).toBe('expectation_failed')
+  })
+})
