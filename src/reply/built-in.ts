@@ -1,0 +1,176 @@
+import type { Definition } from '../domain/definition.ts'
+import type { Reason } from '../domain/escalation.ts'
+import type { ExecutionStatus, Outcome } from '../domain/execution.ts'
+import type { Scope } from '../domain/expression.ts'
+import { type MissingInput, missingInputMessage } from '../domain/fill-input.ts'
+import { isJsonObject, type Json } from '../domain/json.ts'
+import {
+  compileTemplate,
+  parseTemplate,
+  type Reference,
+  type Template,
+  TemplateUnresolved,
+} from '../domain/template.ts'
+
+/** What is sent to a ticket that no playbook fits, unless the deployment has its own wording. */
+export const defaultNoMatchText =
+  'Thank you for your message. A member of our support team will read it and answer you.'
+
+/** A value of the record that stands in a reply. A type and no interface, so that it is `Json` as it stands. */
+export type ReplyFact = {
+  /** As the template writes it: `steps.check_refund.output.state`. */
+  readonly path: string
+  readonly value: Json
+  /** The step that the value came from; null for what came in with the run, such as its input. */
+  readonly stepKey: string | null
+}
+
+/** What is sent to the customer, and why it may be. */
+export interface Reply {
+  readonly text: string
+  readonly source: 'built_in'
+  /** In the order of the text. */
+  readonly facts: readonly ReplyFact[]
+  readonly verification: {
+    /** False when the approved wording could not be used, and the default wording took its place. */
+    readonly ok: boolean
+    /** Why, for support agents. Names paths and steps, and no value of the run. */
+    readonly findings: readonly string[]
+  }
+}
+
+export interface ReplyRequest {
+  readonly procedure: {
+    readonly key: string
+    readonly name: string
+    readonly versionNumber: number
+  }
+  /** How the run ended. */
+  readonly status: ExecutionStatus
+  readonly outcome: Outcome | null
+  readonly reason: Reason | null
+  /** The definition's approved wordings. */
+  readonly replies?: Definition['replies'] | undefined
+  /** The record of the run at its end. */
+  readonly scope: Scope
+  /** Used for a run that ended as `missing_input`. Default: the fields that its reason names. */
+  readonly missing?: readonly MissingInput[] | undefined
+}
+
+/**
+ * Composes the reply that needs no model, from the record alone: a request for what is missing; else the approved
+ * wording for this end; else, and whenever that wording cannot be filled in from completed steps, a default that names
+ * the procedure and how it ended, and no rule or reason. Never throws for a definition that was checked.
+ *
+ * @see docs/reply.md
+ */
+export function composeReply(request: ReplyRequest): Reply {
+  const { procedure, status, outcome, reason, replies = {}, scope } = request
+  if (reason?.code === 'missing_input') {
+    const text = missingInputMessage(request.missing ?? missingOf(reason.fields ?? []))
+    if (text !== '') return plainReply(text)
+  }
+  // A completed run always has an outcome. Without one, a person has it.
+  const ending = outcome ?? (status === 'cancelled' ? 'cancelled' : 'escalated')
+  const wording = ending === 'cancelled' ? undefined : replies[ending]
+  if (wording === undefined) return plainReply(defaultText(procedure.name, ending))
+  const filled = fillWording(wording, scope)
+  if ('text' in filled) return { ...plainReply(filled.text), facts: filled.facts }
+  const findings = filled.findings.map((finding) => `replies.${ending} was not used: ${finding}.`)
+  return {
+    ...plainReply(defaultText(procedure.name, ending)),
+    verification: { ok: false, findings },
+  }
+}
+
+/** The reply to a ticket that no playbook fits. It promises nothing but that a person will look. */
+export function noMatchReply(text: string = defaultNoMatchText): Reply {
+  return plainReply(text)
+}
+
+function plainReply(text: string): Reply {
+  return { text, source: 'built_in', facts: [], verification: { ok: true, findings: [] } }
+}
+
+function defaultText(name: string, ending: Outcome | 'escalated' | 'cancelled'): string {
+  switch (ending) {
+    case 'resolved':
+      return `We have followed our procedure "${name}" for your request, and it is resolved.`
+    case 'declined':
+      return `We have followed our procedure "${name}" for your request, and it was declined.`
+    case 'escalated':
+      return `Your request comes under our procedure "${name}". It was escalated to a member of our team.`
+    case 'cancelled':
+      return `Your request came under our procedure "${name}". It was cancelled.`
+    default:
+      return ending satisfies never
+  }
+}
+
+function missingOf(names: readonly string[]): readonly MissingInput[] {
+  return names.map((name) => ({ name, description: '', reason: 'not_found' }))
+}
+
+/** The text of an approved wording with its facts, or why it may not be sent. */
+type Filled =
+  | { readonly text: string; readonly facts: readonly ReplyFact[] }
+  | { readonly findings: readonly string[] }
+
+function fillWording(wording: string, scope: Scope): Filled {
+  const parsed = parseTemplate(wording)
+  if ('problems' in parsed) return { findings: parsed.problems.map(({ message }) => message) }
+  const text = resolve(parsed.template, scope)
+  if (text instanceof TemplateUnresolved) return { findings: [text.message] }
+  if (typeof text !== 'string' || text.trim() === '') return { findings: ['it gives no text'] }
+
+  const facts: ReplyFact[] = []
+  const findings: string[] = []
+  for (const reference of parsed.template.reads) {
+    const value = insertedValue(reference, scope)
+    if (value === undefined) continue
+    const [root, key] = reference.path
+    facts.push({ path: reference.text, value, stepKey: root === 'steps' ? String(key) : null })
+    const flaw = recordFlaw(reference, scope)
+    if (flaw !== undefined) findings.push(`{{${reference.text}}} may not be stated: ${flaw}`)
+  }
+  return findings.length > 0 ? { findings } : { text, facts }
+}
+
+/** The value that a reference put into the text; undefined where its fallback stands instead. */
+function insertedValue(reference: Reference, scope: Scope): Json | undefined {
+  const alone = `{{${reference.text}}}`
+  // The space makes it part of a text, where a value must have a written form.
+  const asText = resolve(compileTemplate(`${alone} `), scope)
+  const value = resolve(compileTemplate(alone), scope)
+  return asText instanceof TemplateUnresolved || value instanceof TemplateUnresolved
+    ? undefined
+    : value
+}
+
+/** Why a value must not be stated to a customer, though it is there; undefined when it may be. */
+function recordFlaw({ path }: Reference, scope: Scope): string | undefined {
+  const [root, key, part, index] = path
+  if (root === 'ticket' && key === 'text') return 'what the ticket says is not a fact'
+  if (root !== 'steps' || typeof key !== 'string') return undefined
+  const step = scope.steps[key]
+  if (statusOf(step) !== 'completed') return `step ${key} did not complete`
+  if (part !== 'items' || typeof index !== 'number') return undefined
+  const items = isJsonObject(step) && Array.isArray(step.items) ? step.items : []
+  return statusOf(items[index]) === 'completed'
+    ? undefined
+    : `item ${index} of step ${key} did not complete`
+}
+
+function statusOf(record: Json | undefined): Json | undefined {
+  return isJsonObject(record) ? record.status : undefined
+}
+
+function resolve(template: Template, scope: Scope): Json | TemplateUnresolved {
+  try {
+    return template.resolve(scope)
+  } catch (error) {
+    // An unresolved template is an expected outcome here: the default wording takes its place.
+    if (error instanceof TemplateUnresolved) return error
+    throw error
+  }
+}
