@@ -1,0 +1,76 @@
+import { isAbsolute, resolve } from 'node:path'
+import { z } from 'zod'
+import { ServiceError } from '../domain/errors.ts'
+
+/** Where the data is: a PostgreSQL server, or a folder that this process has to itself. */
+export type DatabaseConfig = { readonly url: string } | { readonly dataDir: string }
+
+/** The configuration of a process: read once from the environment, validated whole, and frozen. */
+export interface Config {
+  readonly database: DatabaseConfig
+  /** The module that names the tools; absent: the demo's payment desk. */
+  readonly toolModule?: string
+  /** Whose rows the command line works on; default `default`. */
+  readonly tenantId: string
+  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
+}
+
+const environment = z.object({
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
+    .optional(),
+  STEPWARDEN_DATA_DIR: z.string().min(1).optional(),
+  STEPWARDEN_CONFIG: z.string().min(1).optional(),
+  STEPWARDEN_TENANT: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and hyphens')
+    .default('default'),
+  STEPWARDEN_LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+    .default('warn'),
+})
+
+/**
+ * Reads the configuration. Empty variables count as unset. `.env.example` lists them all.
+ *
+ * @throws ServiceError `CONFIG_INVALID` with every problem at once; values of secrets are never in it.
+ */
+export function readConfig(
+  variables: Readonly<Record<string, string | undefined>>,
+  workingDirectory: string,
+): Config {
+  const given = Object.fromEntries(
+    Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
+  )
+  const parsed = environment.safeParse(given)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => ({
+      path: path.join('.'),
+      message,
+    }))
+    throw new ServiceError('CONFIG_INVALID', { problems })
+  }
+  const { DATABASE_URL, STEPWARDEN_DATA_DIR, STEPWARDEN_CONFIG, ...rest } = parsed.data
+  if (DATABASE_URL !== undefined && STEPWARDEN_DATA_DIR !== undefined) {
+    throw new ServiceError('CONFIG_INVALID', {
+      problems: [
+        {
+          path: 'STEPWARDEN_DATA_DIR',
+          message: 'is set together with DATABASE_URL; unset one of them to say where the data is',
+        },
+      ],
+    })
+  }
+  const absolute = (path: string): string =>
+    isAbsolute(path) ? path : resolve(workingDirectory, path)
+  return Object.freeze({
+    database:
+      DATABASE_URL === undefined
+        ? { dataDir: absolute(STEPWARDEN_DATA_DIR ?? '.stepwarden') }
+        : { url: DATABASE_URL },
+    ...(STEPWARDEN_CONFIG !== undefined && { toolModule: absolute(STEPWARDEN_CONFIG) }),
+    tenantId: rest.STEPWARDEN_TENANT,
+    logLevel: rest.STEPWARDEN_LOG_LEVEL,
+  })
+}

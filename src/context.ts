@@ -1,0 +1,124 @@
+import { pathToFileURL } from 'node:url'
+import { createDeskTools } from '../seeds/desk-tools.ts'
+import type { Config } from './config/config.ts'
+import { type Database, openDatabase } from './db/connect.ts'
+import { createJournal } from './db/journal.ts'
+import { createDeskStore } from './db/queries/desk.ts'
+import { insertEmbeddingModel } from './db/queries/embeddings.ts'
+import { registerWorker, type Worker } from './db/workers.ts'
+import { ServiceError } from './domain/errors.ts'
+import type { Tool } from './domain/tool.ts'
+import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts'
+import { createPlanCache, type PlanCache } from './executor/plan-cache.ts'
+import type { Boundary, Clock, Journal } from './executor/ports.ts'
+import { createLogger, type Logger } from './logger.ts'
+import type { Embedder } from './search/embedder.ts'
+import { ngramEmbedder } from './search/ngram-embedder.ts'
+
+/** Everything that operations work with, wired once per process. Closing it closes what it opened, in reverse. */
+export interface AppContext extends AsyncDisposable {
+  readonly database: Database
+  readonly journal: Journal
+  readonly tools: ToolRegistry
+  readonly embedder: Embedder
+  readonly plans: PlanCache
+  readonly clock: Clock
+  readonly worker: Worker
+  readonly log: Logger
+  readonly onBoundary?: (boundary: Boundary, detail: string) => void
+}
+
+export interface ContextOptions {
+  /** Tools of the caller's own; default: what `STEPWARDEN_CONFIG` names, else the demo's payment desk. */
+  readonly tools?: readonly Tool[]
+  readonly embedder?: Embedder
+  readonly clock?: Clock
+  /** Told at each boundary between which a crash must be harmless; tests stop the process there. */
+  readonly onBoundary?: (boundary: Boundary, detail: string) => void
+}
+
+const systemClock: Clock = { now: () => Date.now() }
+
+/**
+ * Opens the database (an embedded one is migrated first), loads the tools, and registers this process as a worker.
+ *
+ * @throws ServiceError what `openDatabase` throws, and `TOOL_MODULE_INVALID`; nothing stays open then.
+ */
+export async function openContext(
+  config: Config,
+  options: ContextOptions = {},
+): Promise<AppContext> {
+  const database = await openDatabase(config.database)
+  try {
+    const context = await createContext(database, config, options)
+    return {
+      ...context,
+      async [Symbol.asyncDispose]() {
+        await using _database = database
+        await context[Symbol.asyncDispose]()
+      },
+    }
+  } catch (error) {
+    await database[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** Like `openContext`, on a database that is open already and stays open. */
+export async function createContext(
+  database: Database,
+  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel'>,
+  options: ContextOptions = {},
+): Promise<AppContext> {
+  const clock = options.clock ?? systemClock
+  const log = createLogger(config.logLevel)
+  const tools = createToolRegistry(options.tools ?? (await loadTools(config, database, clock)))
+  const embedder = options.embedder ?? ngramEmbedder
+  await insertEmbeddingModel(database.system.kysely, {
+    name: embedder.model,
+    dimensions: embedder.dimensions,
+    ...embedder.thresholds,
+  })
+  const worker = await registerWorker(database, clock, log)
+  return {
+    database,
+    journal: createJournal(database, clock),
+    tools,
+    embedder,
+    plans: createPlanCache(),
+    clock,
+    worker,
+    log,
+    ...(options.onBoundary && { onBoundary: options.onBoundary }),
+    [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
+  }
+}
+
+async function loadTools(
+  config: Pick<Config, 'toolModule'>,
+  database: Database,
+  clock: Clock,
+): Promise<readonly Tool[]> {
+  if (config.toolModule === undefined) {
+    return createDeskTools(createDeskStore(database, () => clock.now()))
+  }
+  const path = config.toolModule
+  let module: unknown
+  try {
+    module = await import(pathToFileURL(path).href)
+  } catch (error) {
+    throw new ServiceError(
+      'TOOL_MODULE_INVALID',
+      { path, problem: 'cannot be loaded' },
+      { cause: error },
+    )
+  }
+  const { tools } = Object(module)
+  if (!Array.isArray(tools)) {
+    throw new ServiceError('TOOL_MODULE_INVALID', {
+      path,
+      problem: "has no export 'tools' that is a list of tools made with defineTool",
+    })
+  }
+  return tools
+}

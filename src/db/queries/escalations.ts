@@ -1,0 +1,157 @@
+import type { Selectable } from 'kysely'
+import { canonicalJson } from '../../domain/canonical.ts'
+import type { Reason } from '../../domain/escalation.ts'
+import type { Ticket } from '../../domain/execution.ts'
+import { type Id, newId } from '../../domain/ids.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { Principal } from '../../domain/principal.ts'
+import type { Db, Transaction } from '../connect.ts'
+import type { EscalationsTable } from '../tables.ts'
+
+export type EscalationStatus = 'open' | 'assigned' | 'resolved'
+
+/** Work for a person: a run that was handed over, or a triage item, which has none. */
+export interface Escalation {
+  readonly id: Id<'escalation'>
+  readonly executionId: Id<'execution'> | null
+  readonly status: EscalationStatus
+  readonly reason: Reason
+  readonly queue: string
+  readonly priority: 'low' | 'normal' | 'high' | 'urgent'
+  readonly assignee: string | null
+  readonly ticket: Ticket | null
+  readonly resolution: { readonly text: string; readonly by: string } | null
+  readonly openedAt: Date
+  readonly assignedAt: Date | null
+  readonly resolvedAt: Date | null
+}
+
+export async function findEscalation(
+  db: Db,
+  id: Id<'escalation'>,
+): Promise<Escalation | undefined> {
+  const row = await db.selectFrom('escalations').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && toEscalation(row)
+}
+
+export async function lockEscalation(
+  transaction: Transaction,
+  id: Id<'escalation'>,
+): Promise<Escalation | undefined> {
+  const row = await transaction
+    .selectFrom('escalations')
+    .selectAll()
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  return row && toEscalation(row)
+}
+
+/** A page of escalations, newest first. `before` is the last id of the page before. */
+export async function listEscalations(
+  db: Db,
+  page: {
+    readonly limit: number
+    readonly before?: string | undefined
+    readonly status?: EscalationStatus | undefined
+    readonly queue?: string | undefined
+  },
+): Promise<readonly Escalation[]> {
+  let query = db.selectFrom('escalations').selectAll().orderBy('id', 'desc').limit(page.limit)
+  if (page.before !== undefined) query = query.where('id', '<', page.before)
+  if (page.status !== undefined) query = query.where('status', '=', page.status)
+  if (page.queue !== undefined) query = query.where('queue', '=', page.queue)
+  const rows = await query.execute()
+  return rows.map(toEscalation)
+}
+
+/** Opens a triage item for a ticket that no procedure fits, and keeps the ticket as a gap in coverage. */
+export async function insertTriageItem(
+  transaction: Transaction,
+  item: {
+    readonly tenantId: string
+    readonly reason: Reason
+    readonly ticket: Ticket
+    readonly candidates: readonly JsonObject[]
+    readonly model: string
+    readonly at: number
+  },
+): Promise<Id<'escalation'>> {
+  const id = newId('escalation', item.at)
+  const ticket = canonicalJson(item.ticket)
+  await transaction
+    .insertInto('escalations')
+    .values({
+      tenant_id: item.tenantId,
+      id,
+      execution_id: null,
+      reason: canonicalJson(item.reason),
+      queue: item.reason.escalateTo?.queue ?? 'triage',
+      priority: 'normal',
+      ticket,
+      opened_at: new Date(item.at),
+    })
+    .execute()
+  await transaction
+    .insertInto('coverage_gaps')
+    .values({
+      tenant_id: item.tenantId,
+      id: newId('gap', item.at),
+      ticket,
+      candidates: canonicalJson(item.candidates),
+      model: item.model,
+      escalation_id: id,
+      created_at: new Date(item.at),
+    })
+    .execute()
+  return id
+}
+
+export async function updateEscalationAssignee(
+  transaction: Transaction,
+  id: Id<'escalation'>,
+  assignee: string,
+  at: Date,
+): Promise<void> {
+  await transaction
+    .updateTable('escalations')
+    .set({ status: 'assigned', assignee, assigned_at: at })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function updateEscalationResolved(
+  transaction: Transaction,
+  id: Id<'escalation'>,
+  text: string,
+  by: Principal,
+  at: Date,
+): Promise<void> {
+  await transaction
+    .updateTable('escalations')
+    .set({
+      status: 'resolved',
+      resolution: canonicalJson({ text, by: by.id }),
+      resolved_at: at,
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+// The JSON columns are written only by this service, from values of the types that they are read as.
+function toEscalation(row: Selectable<EscalationsTable>): Escalation {
+  return {
+    id: row.id as Id<'escalation'>,
+    executionId: row.execution_id as Id<'execution'> | null,
+    status: row.status,
+    reason: row.reason as unknown as Reason,
+    queue: row.queue,
+    priority: row.priority,
+    assignee: row.assignee,
+    ticket: row.ticket as Ticket | null,
+    resolution: row.resolution as Escalation['resolution'],
+    openedAt: row.opened_at,
+    assignedAt: row.assigned_at,
+    resolvedAt: row.resolved_at,
+  }
+}

@@ -1,0 +1,311 @@
+import type { Selectable } from 'kysely'
+import { canonicalJson, canonicalValue } from '../../domain/canonical.ts'
+import type { Reason } from '../../domain/escalation.ts'
+import type {
+  AttemptRecord,
+  ConditionVerdict,
+  Durability,
+  ExecutionEnd,
+  ExecutionRecord,
+  ExecutionStart,
+  ExecutionStatus,
+  Outcome,
+  StepError,
+  StepRow,
+  Ticket,
+} from '../../domain/execution.ts'
+import { isExecutionEnded, semanticsVersion } from '../../domain/execution.ts'
+import type { Id } from '../../domain/ids.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { Principal } from '../../domain/principal.ts'
+import type { StepKind } from '../../domain/step.ts'
+import type { Claim } from '../../executor/ports.ts'
+import type { Db, TenantDb } from '../connect.ts'
+import type { ExecutionsTable, StepExecutionsTable } from '../tables.ts'
+
+/** An execution as lists show it. */
+export interface ExecutionListItem {
+  readonly id: Id<'execution'>
+  readonly procedureKey: string
+  readonly versionNumber: number
+  readonly status: ExecutionStatus
+  readonly outcome: Outcome | null
+  readonly reasonCode: string | null
+  readonly customerId: string | null
+  readonly ticketId: string | null
+  readonly createdAt: Date
+  readonly endedAt: Date | null
+}
+
+/** One execution without its steps. */
+export interface Execution extends ExecutionListItem {
+  readonly procedureId: Id<'procedure'>
+  readonly versionId: Id<'version'>
+  readonly definitionHash: string
+  readonly durability: Durability
+  readonly semanticsVersion: number
+  readonly toolContracts: Readonly<Record<string, string>>
+  readonly requester: Principal
+  readonly onBehalfOf: string | null
+  readonly input: JsonObject
+  readonly ticket: Ticket | null
+  readonly requestHash: string | null
+  readonly reason: Reason | null
+  readonly result: Json | null
+  readonly conditions: readonly ConditionVerdict[]
+  readonly revision: number
+  readonly fence: number
+  readonly takeOverCount: number
+  readonly startedAt: Date | null
+}
+
+/** What starting an execution stores. */
+export interface NewExecution {
+  readonly start: ExecutionStart
+  readonly version: {
+    readonly id: Id<'version'>
+    readonly procedureId: Id<'procedure'>
+    readonly procedureKey: string
+    readonly versionNumber: number
+    readonly definitionHash: string
+    readonly toolContracts: Readonly<Record<string, string>>
+  }
+  readonly durability: Durability
+  readonly workerId: Id<'worker'>
+  readonly context: JsonObject | null
+  readonly customerId: string | null
+  readonly ticketId: string | null
+  readonly onBehalfOf: string | null
+  readonly idempotencyKey: string | null
+  readonly requestHash: string | null
+}
+
+const insert = `
+  INSERT INTO executions (
+    tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, status,
+    semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of,
+    idempotency_key, request_hash, tool_contracts, fence, worker_id, revision, created_at, started_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', $8, $9, 'automatic', $10::jsonb, $11::jsonb, $12::jsonb, $13, $14,
+    $15::jsonb, $16, $17, $18, $19::jsonb, 1, $20, 1, $21, $21)
+  ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+  RETURNING id`
+
+/**
+ * Stores a new execution, running and claimed by the worker, in one commit. Answers its claim, or undefined when the
+ * idempotency key is taken. The database refuses a version that is not active.
+ */
+export async function insertExecution(
+  db: TenantDb,
+  execution: NewExecution,
+): Promise<Claim | undefined> {
+  const { start, version } = execution
+  const rows = await db.query('execution_insert', insert, [
+    start.tenantId,
+    start.executionId,
+    version.procedureId,
+    version.procedureKey,
+    version.id,
+    version.versionNumber,
+    version.definitionHash,
+    semanticsVersion,
+    execution.durability,
+    canonicalJson(start.input),
+    start.ticket === null ? null : canonicalJson(start.ticket),
+    execution.context === null ? null : canonicalJson(execution.context),
+    execution.customerId,
+    execution.ticketId,
+    canonicalJson(start.requester),
+    execution.onBehalfOf,
+    execution.idempotencyKey,
+    execution.requestHash,
+    canonicalJson(version.toolContracts),
+    execution.workerId,
+    new Date(start.startedAt),
+  ])
+  if (rows.length === 0) return undefined
+  return { tenantId: start.tenantId, executionId: start.executionId, fence: 1 }
+}
+
+export async function findExecution(db: Db, id: Id<'execution'>): Promise<Execution | undefined> {
+  const row = await db.selectFrom('executions').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && toExecution(row)
+}
+
+export async function findExecutionByKey(
+  db: Db,
+  idempotencyKey: string,
+): Promise<Execution | undefined> {
+  const row = await db
+    .selectFrom('executions')
+    .selectAll()
+    .where('idempotency_key', '=', idempotencyKey)
+    .executeTakeFirst()
+  return row && toExecution(row)
+}
+
+/** A page of executions, newest first. `before` is the last id of the page before. */
+export async function listExecutions(
+  db: Db,
+  page: {
+    readonly limit: number
+    readonly before?: string | undefined
+    readonly procedureKey?: string | undefined
+    readonly status?: ExecutionStatus | undefined
+  },
+): Promise<readonly ExecutionListItem[]> {
+  let query = db
+    .selectFrom('executions')
+    .select([
+      'id',
+      'procedure_key',
+      'version_number',
+      'status',
+      'outcome',
+      'reason_code',
+      'customer_id',
+      'ticket_id',
+      'created_at',
+      'ended_at',
+    ])
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+  if (page.before !== undefined) query = query.where('id', '<', page.before)
+  if (page.procedureKey !== undefined) query = query.where('procedure_key', '=', page.procedureKey)
+  if (page.status !== undefined) query = query.where('status', '=', page.status)
+  const rows = await query.execute()
+  return rows.map(toListItem)
+}
+
+/** All steps of an execution, by ordinal. */
+export async function listSteps(db: Db, executionId: Id<'execution'>): Promise<readonly StepRow[]> {
+  const rows = await db
+    .selectFrom('step_executions')
+    .selectAll()
+    .where('execution_id', '=', executionId)
+    .orderBy('ordinal')
+    .execute()
+  return rows.map(toStepRow)
+}
+
+/**
+ * Takes an execution over for a worker, unless another one did so first: raises its fence, so that whatever its last
+ * worker still writes is refused.
+ */
+export async function claimExecution(
+  db: Db,
+  execution: Execution,
+  workerId: Id<'worker'>,
+): Promise<Claim | undefined> {
+  const row = await db
+    .updateTable('executions')
+    .set((eb) => ({
+      worker_id: workerId,
+      fence: eb('fence', '+', 1),
+      take_over_count: eb('take_over_count', '+', 1),
+      revision: eb('revision', '+', 1),
+    }))
+    .where('id', '=', execution.id)
+    .where('fence', '=', execution.fence)
+    .where('status', '=', 'running')
+    .returning(['tenant_id', 'fence'])
+    .executeTakeFirst()
+  return row && { tenantId: row.tenant_id, executionId: execution.id, fence: row.fence }
+}
+
+/** The record of an execution, as replay and recovery read it. */
+export function toRecord(execution: Execution, rows: readonly StepRow[]): ExecutionRecord {
+  const { id, requester, startedAt, createdAt, input, ticket } = execution
+  return {
+    start: {
+      executionId: id,
+      tenantId: requester.tenantId,
+      requester,
+      startedAt: (startedAt ?? createdAt).getTime(),
+      input,
+      ticket,
+    },
+    rows,
+    end: toEnd(execution),
+  }
+}
+
+function toEnd(execution: Execution): ExecutionEnd | null {
+  const { status, endedAt } = execution
+  if (endedAt === null || !isExecutionEnded(status)) return null
+  if (status !== 'completed' && status !== 'escalated' && status !== 'cancelled') return null
+  const { outcome, reason, result, conditions } = execution
+  return { status, outcome, reason, result, conditions, endedAt: endedAt.getTime() }
+}
+
+type ListColumns = Pick<
+  Selectable<ExecutionsTable>,
+  | 'id'
+  | 'procedure_key'
+  | 'version_number'
+  | 'status'
+  | 'outcome'
+  | 'reason_code'
+  | 'customer_id'
+  | 'ticket_id'
+  | 'created_at'
+  | 'ended_at'
+>
+
+function toListItem(row: ListColumns): ExecutionListItem {
+  return {
+    id: row.id as Id<'execution'>,
+    procedureKey: row.procedure_key,
+    versionNumber: row.version_number,
+    status: row.status,
+    outcome: row.outcome,
+    reasonCode: row.reason_code,
+    customerId: row.customer_id,
+    ticketId: row.ticket_id,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+  }
+}
+
+// The JSON columns below are written only by this service, from values of the types that they are read as.
+function toExecution(row: Selectable<ExecutionsTable>): Execution {
+  const input = canonicalValue(row.input)
+  return {
+    ...toListItem(row),
+    procedureId: row.procedure_id as Id<'procedure'>,
+    versionId: row.version_id as Id<'version'>,
+    definitionHash: row.definition_hash,
+    durability: row.durability,
+    semanticsVersion: row.semantics_version,
+    toolContracts: row.tool_contracts as Readonly<Record<string, string>>,
+    requester: row.requester as unknown as Principal,
+    onBehalfOf: row.on_behalf_of,
+    input: isJsonObject(input) ? input : {},
+    ticket: row.ticket as Ticket | null,
+    requestHash: row.request_hash,
+    reason: row.reason as Reason | null,
+    result: canonicalValue(row.result),
+    conditions: (row.conditions ?? []) as unknown as readonly ConditionVerdict[],
+    revision: row.revision,
+    fence: row.fence,
+    takeOverCount: row.take_over_count,
+    startedAt: row.started_at,
+  }
+}
+
+function toStepRow(row: Selectable<StepExecutionsTable>): StepRow {
+  return {
+    ordinal: row.ordinal,
+    stepKey: row.step_key,
+    iteration: row.iteration,
+    kind: row.kind as StepKind,
+    status: row.status,
+    attempt: row.attempt,
+    tool: row.tool,
+    input: canonicalValue(row.input),
+    output: canonicalValue(row.output),
+    error: row.error as StepError | null,
+    attempts: row.attempts as readonly AttemptRecord[] | null,
+    startedAt: row.started_at.getTime(),
+    endedAt: row.ended_at?.getTime() ?? null,
+  }
+}

@@ -1,0 +1,267 @@
+import type { Selectable } from 'kysely'
+import { canonicalJson } from '../../domain/canonical.ts'
+import type { Finding } from '../../domain/checks.ts'
+import type { Definition } from '../../domain/definition.ts'
+import type { Id } from '../../domain/ids.ts'
+import type { Principal } from '../../domain/principal.ts'
+import type { VersionStatus } from '../../domain/version.ts'
+import type { Db, Transaction } from '../connect.ts'
+import type { ProcedureVersionsTable } from '../tables.ts'
+
+/** A version without its content: what lists show. */
+export interface VersionListItem {
+  readonly id: Id<'version'>
+  readonly procedureId: Id<'procedure'>
+  readonly procedureKey: string
+  readonly versionNumber: number
+  readonly status: VersionStatus
+  readonly name: string
+  readonly category: string
+  readonly definitionHash: string
+  readonly revision: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** One version, whole. */
+export interface ProcedureVersion extends VersionListItem {
+  readonly definition: Definition
+  readonly summary: string
+  readonly purpose: string
+  /** Contract hash by tool name, as pinned when it was last saved. */
+  readonly toolContracts: Readonly<Record<string, string>>
+  readonly findings: readonly Finding[]
+  readonly authorIds: readonly string[]
+}
+
+/** What saving a draft stores of it. */
+export interface VersionContent {
+  readonly definition: Definition
+  readonly definitionHash: string
+  readonly summary: string
+  readonly purpose: string
+  readonly toolContracts: Readonly<Record<string, string>>
+  readonly findings: readonly Finding[]
+}
+
+export async function findVersion(
+  db: Db,
+  procedureKey: string,
+  versionNumber: number,
+): Promise<ProcedureVersion | undefined> {
+  const row = await db
+    .selectFrom('procedure_versions')
+    .selectAll()
+    .where('procedure_key', '=', procedureKey)
+    .where('version_number', '=', versionNumber)
+    .executeTakeFirst()
+  return row && toVersion(row)
+}
+
+export async function findVersionById(
+  db: Db,
+  id: Id<'version'>,
+): Promise<ProcedureVersion | undefined> {
+  const row = await db
+    .selectFrom('procedure_versions')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row && toVersion(row)
+}
+
+/** The version that serves a procedure now, if one does. */
+export async function findActiveVersion(
+  db: Db,
+  procedureKey: string,
+): Promise<ProcedureVersion | undefined> {
+  const row = await db
+    .selectFrom('procedure_versions')
+    .selectAll()
+    .where('procedure_key', '=', procedureKey)
+    .where('status', '=', 'active')
+    .executeTakeFirst()
+  return row && toVersion(row)
+}
+
+/** Newest first. A procedure has few enough versions for one page. */
+export async function listVersions(
+  db: Db,
+  procedureId: Id<'procedure'>,
+): Promise<readonly VersionListItem[]> {
+  const rows = await db
+    .selectFrom('procedure_versions')
+    .select([
+      'id',
+      'procedure_id',
+      'procedure_key',
+      'version_number',
+      'status',
+      'name',
+      'category',
+      'definition_hash',
+      'revision',
+      'created_at',
+      'updated_at',
+    ])
+    .where('procedure_id', '=', procedureId)
+    .orderBy('version_number', 'desc')
+    .execute()
+  return rows.map(toListItem)
+}
+
+export async function insertVersion(
+  transaction: Transaction,
+  version: VersionContent & {
+    readonly tenantId: string
+    readonly id: Id<'version'>
+    readonly procedureId: Id<'procedure'>
+    readonly versionNumber: number
+    readonly author: Principal
+    readonly at: Date
+    readonly basedOn?: Id<'version'>
+  },
+): Promise<void> {
+  const author = canonicalJson(version.author)
+  await transaction
+    .insertInto('procedure_versions')
+    .values({
+      tenant_id: version.tenantId,
+      id: version.id,
+      procedure_id: version.procedureId,
+      version_number: version.versionNumber,
+      ...contentColumns(version),
+      author_ids: [version.author.id],
+      based_on_version_id: version.basedOn ?? null,
+      created_by: author,
+      created_at: version.at,
+      updated_by: author,
+      updated_at: version.at,
+    })
+    .execute()
+}
+
+/**
+ * Writes a new revision of a draft if it is still the draft and the revision that the writer saw. Answers the new
+ * revision, or undefined when it is not.
+ */
+export async function updateDraft(
+  transaction: Transaction,
+  id: Id<'version'>,
+  seenRevision: number,
+  content: VersionContent,
+  author: Principal,
+  at: Date,
+): Promise<number | undefined> {
+  const row = await transaction
+    .updateTable('procedure_versions')
+    .set((eb) => ({
+      ...contentColumns(content),
+      revision: seenRevision + 1,
+      author_ids: eb
+        .case()
+        .when(eb(eb.val(author.id), '=', eb.fn.any('author_ids')))
+        .then(eb.ref('author_ids'))
+        .else(eb.fn<string[]>('array_append', ['author_ids', eb.val(author.id)]))
+        .end(),
+      updated_by: canonicalJson(author),
+      updated_at: at,
+    }))
+    .where('id', '=', id)
+    .where('revision', '=', seenRevision)
+    .where('status', '=', 'draft')
+    .returning('revision')
+    .executeTakeFirst()
+  return row?.revision
+}
+
+/** Moves a version to the next state of its life. The caller holds the procedure's lock. */
+export async function updateVersionStatus(
+  transaction: Transaction,
+  id: Id<'version'>,
+  status: VersionStatus,
+): Promise<void> {
+  await transaction
+    .updateTable('procedure_versions')
+    .set({ status })
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+}
+
+/** Deletes a draft of the revision that was seen; false when it is not that any more. */
+export async function deleteDraft(
+  transaction: Transaction,
+  id: Id<'version'>,
+  seenRevision: number,
+): Promise<boolean> {
+  const row = await transaction
+    .deleteFrom('procedure_versions')
+    .where('id', '=', id)
+    .where('revision', '=', seenRevision)
+    .where('status', '=', 'draft')
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+function contentColumns(content: VersionContent): {
+  readonly definition: string
+  readonly definition_hash: string
+  readonly summary: string
+  readonly purpose: string
+  readonly tool_contracts: string
+  readonly findings: string
+} {
+  return {
+    definition: canonicalJson(content.definition),
+    definition_hash: content.definitionHash,
+    summary: content.summary,
+    purpose: content.purpose,
+    tool_contracts: canonicalJson(content.toolContracts),
+    findings: canonicalJson(content.findings),
+  }
+}
+
+type ListColumns = Pick<
+  Selectable<ProcedureVersionsTable>,
+  | 'id'
+  | 'procedure_id'
+  | 'procedure_key'
+  | 'version_number'
+  | 'status'
+  | 'name'
+  | 'category'
+  | 'definition_hash'
+  | 'revision'
+  | 'created_at'
+  | 'updated_at'
+>
+
+function toListItem(row: ListColumns): VersionListItem {
+  return {
+    id: row.id as Id<'version'>,
+    procedureId: row.procedure_id as Id<'procedure'>,
+    procedureKey: row.procedure_key,
+    versionNumber: row.version_number,
+    status: row.status,
+    name: row.name,
+    category: row.category,
+    definitionHash: row.definition_hash,
+    revision: row.revision,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+function toVersion(row: Selectable<ProcedureVersionsTable>): ProcedureVersion {
+  return {
+    ...toListItem(row),
+    // Written only by `contentColumns`, from values of these types.
+    definition: row.definition as unknown as Definition,
+    toolContracts: row.tool_contracts as Readonly<Record<string, string>>,
+    findings: row.findings as unknown as readonly Finding[],
+    summary: row.summary,
+    purpose: row.purpose,
+    authorIds: row.author_ids,
+  }
+}

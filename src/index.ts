@@ -1,0 +1,16 @@
+export type { DatabaseConfig } from './config/config.ts'
+export { defineTool } from './domain/define-tool.ts'
+export type { Definition } from './domain/definition.ts'
+export { type ErrorCode, type ErrorKind, isServiceError, ServiceError } from './domain/errors.ts'
+export type { Reason, ReasonCode } from './domain/escalation.ts'
+export type { StepRow, Ticket } from './domain/execution.ts'
+export type { Principal, Role } from './domain/principal.ts'
+export type { Step } from './domain/step.ts'
+export { type Tool, type ToolContext, ToolFailed, ToolRefused } from './domain/tool.ts'
+export {
+  type Client,
+  createStepwarden,
+  type Stepwarden,
+  type StepwardenOptions,
+} from './library.ts'
+export type { Embedder } from './search/embedder.ts'

@@ -1,0 +1,70 @@
+import type { z } from 'zod'
+import type { DatabaseConfig } from './config/config.ts'
+import { type AppContext, type ContextOptions, openContext } from './context.ts'
+import type { StepRow } from './domain/execution.ts'
+import type { Principal } from './domain/principal.ts'
+import { recoverExecutions } from './operations/carry-out.ts'
+import { operations } from './operations/registry.ts'
+
+/** What a service is made of. */
+export interface StepwardenOptions extends ContextOptions {
+  /** `{ url }` of a PostgreSQL that was migrated, or `{ dataDir }` of an embedded database, made as needed. */
+  readonly database: DatabaseConfig
+  /** Default `silent`. */
+  readonly logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
+}
+
+type Operations = typeof operations
+
+/** Every operation as a method, for one principal: raw input in, output out, `ServiceError` thrown. */
+export type Client = {
+  readonly [Name in keyof Operations]: (
+    input: z.input<Operations[Name]['input']>,
+  ) => Promise<z.output<Operations[Name]['output']>>
+}
+
+/** The service, embedded in an application. */
+export interface Stepwarden extends AsyncDisposable {
+  /** The operations as one principal may call them. `onSteps` is told of the steps of runs as they are committed. */
+  as(principal: Principal, onSteps?: (rows: readonly StepRow[]) => void): Client
+  /** Carries on the runs of processes that are gone, and answers their ids. Done once when the service is opened. */
+  recover(): Promise<readonly string[]>
+}
+
+/**
+ * Opens the service in this process: the same operations as at every other door, as typed functions. Close it with
+ * `await using`, or by its `Symbol.asyncDispose`.
+ *
+ * @throws ServiceError `DATABASE_UNAVAILABLE`, `DATABASE_NOT_READY`, `SCHEMA_OUTDATED`, `SCHEMA_NEEDS_NEWER_CODE`,
+ *   `DATA_FOLDER_IN_USE`, `DATA_FOLDER_UNUSABLE`, `TOOLS_INVALID`.
+ */
+export async function createStepwarden(options: StepwardenOptions): Promise<Stepwarden> {
+  const { database, logLevel = 'silent', ...rest } = options
+  const app = await openContext({ database, tenantId: 'default', logLevel }, rest)
+  try {
+    await recoverExecutions(app)
+  } catch (error) {
+    await app[Symbol.asyncDispose]()
+    throw error
+  }
+  return {
+    as: (principal, onSteps) => clientOf(app, principal, onSteps),
+    recover: () => recoverExecutions(app),
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  }
+}
+
+function clientOf(
+  app: AppContext,
+  principal: Principal,
+  onSteps: ((rows: readonly StepRow[]) => void) | undefined,
+): Client {
+  const caller = { principal, origin: 'library', onSteps } as const
+  // Each entry is made from the operation of its own name, which the compiler cannot follow through `fromEntries`.
+  return Object.fromEntries(
+    Object.entries(operations).map(([name, operation]) => [
+      name,
+      (input: unknown) => operation.invoke(app, caller, input),
+    ]),
+  ) as unknown as Client
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { insertProcedure } from '../db/queries/procedures.ts'
+import { findVersion, insertVersion } from '../db/queries/versions.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { newId } from '../domain/ids.ts'
+import { defineAdministration } from './define.ts'
+import { prepareVersion, storeCompanions } from './prepare-version.ts'
+import { toVersionState, versionState } from './version-output.ts'
+
+/**
+ * Makes a procedure with its first draft from a definition document. Findings of the checks are stored and answered;
+ * they block activation, not saving.
+ */
+export const createProcedure = defineAdministration({
+  name: 'createProcedure',
+  summary: 'Make a procedure, with its first draft, from a definition',
+  input: z.strictObject({ definition: z.unknown().describe('The definition document') }),
+  output: versionState,
+  errors: ['DEFINITION_INVALID', 'PROCEDURE_EXISTS'],
+  roles: ['author', 'admin'],
+  prepare: ({ app }, { definition }) => prepareVersion(app, definition),
+  async change({ app, caller }, transaction, _input, prepared) {
+    const { tenantId } = caller.principal
+    const now = app.clock.now()
+    const at = new Date(now)
+    const { key } = prepared.content.definition
+    const procedure = { id: newId('procedure', now), key, createdAt: at }
+    if (!(await insertProcedure(transaction, tenantId, procedure))) {
+      throw new ServiceError('PROCEDURE_EXISTS', { procedureKey: key })
+    }
+    const id = newId('version', now)
+    await insertVersion(transaction, {
+      ...prepared.content,
+      tenantId,
+      id,
+      procedureId: procedure.id,
+      versionNumber: 1,
+      author: caller.principal,
+      at,
+    })
+    await storeCompanions(transaction, tenantId, id, prepared)
+    const version = await findVersion(transaction, key, 1)
+    if (version === undefined) throw new TypeError('the version was inserted just now')
+    return {
+      output: toVersionState(version),
+      audit: [
+        {
+          action: 'version.created',
+          entityKind: 'version',
+          entityId: id,
+          afterHash: prepared.content.definitionHash,
+          details: { procedureKey: key, versionNumber: 1 },
+        },
+      ],
+    }
+  },
+})

@@ -1,0 +1,146 @@
+import type { z } from 'zod'
+import type { AppContext } from '../context.ts'
+import type { TenantDb, Transaction } from '../db/connect.ts'
+import { insertAuditEvent } from '../db/queries/audit.ts'
+import { type ErrorCode, ServiceError } from '../domain/errors.ts'
+import type { StepRow } from '../domain/execution.ts'
+import type { Json } from '../domain/json.ts'
+import type { Principal, Role } from '../domain/principal.ts'
+import { pathText } from '../domain/problem.ts'
+
+/** Which front door a call came through; recorded with every administrative act. */
+export type Origin = 'library' | 'cli' | 'http' | 'mcp' | 'schedule'
+
+/** Who calls, and through which door. */
+export interface Caller {
+  readonly principal: Principal
+  readonly origin: Origin
+  /** Told of the steps of a run that the call started, as they are committed. */
+  readonly onSteps?: ((rows: readonly StepRow[]) => void) | undefined
+}
+
+/** What an operation's code is given besides its input. */
+export interface OperationContext {
+  readonly app: AppContext
+  readonly caller: Caller
+  /** The caller's tenant: all that this operation can see. */
+  readonly db: TenantDb
+}
+
+/** What an administrative act did, for the audit log. */
+export interface AuditEntry {
+  /** Past tense, noun first: `version.activated`. */
+  readonly action: string
+  readonly entityKind: 'procedure' | 'version' | 'execution' | 'escalation'
+  readonly entityId: string
+  /** Hashes of what was there before and after, where that has one. */
+  readonly beforeHash?: string
+  readonly afterHash?: string
+  readonly details?: Readonly<Record<string, Json>>
+  /** True when the act needed an approval by the design, and this deployment asks for none. */
+  readonly ungoverned?: boolean
+}
+
+/**
+ * One thing that a caller may ask for: the contract that every front door is made from.
+ *
+ * `invoke` takes raw input from outside, refuses it whole with every problem, checks the caller's role, and runs.
+ */
+export interface Operation<I = unknown, O = unknown> {
+  readonly name: string
+  /** One sentence for help texts and API documents. */
+  readonly summary: string
+  readonly input: z.ZodType<I>
+  readonly output: z.ZodType<O>
+  /** Codes that a caller must expect besides those that any operation may answer. */
+  readonly errors: readonly ErrorCode[]
+  /** Any of these may call it. */
+  readonly roles: readonly Role[]
+  /** True for acts that are written to the audit log. They have no place among an agent's tools. */
+  readonly administrative: boolean
+  readonly invoke: (app: AppContext, caller: Caller, input: unknown) => Promise<O>
+}
+
+/** Codes that any operation may answer. */
+export const commonErrors: readonly ErrorCode[] = ['REQUEST_INVALID', 'ROLE_MISSING', 'INTERNAL']
+
+interface Declared<I, O> {
+  readonly name: string
+  readonly summary: string
+  readonly input: z.ZodType<I>
+  readonly output: z.ZodType<O>
+  readonly errors: readonly ErrorCode[]
+  readonly roles: readonly Role[]
+}
+
+/** Declares an operation that reads, or that runs procedures. It opens transactions of its own where it needs them. */
+export function defineOperation<I, O>(
+  declared: Declared<I, O> & { readonly run: (context: OperationContext, input: I) => Promise<O> },
+): Operation<I, O> {
+  const { run, ...contract } = declared
+  return {
+    ...contract,
+    administrative: false,
+    invoke: async (app, caller, raw) => {
+      const input = admit(contract, caller, raw)
+      return run({ app, caller, db: app.database.forTenant(caller.principal.tenantId) }, input)
+    },
+  }
+}
+
+/**
+ * Declares an administrative operation: `change` runs inside one transaction, and what it did is written to the audit
+ * log as the last statement of that transaction, or nothing happened at all. `prepare` does beforehand what must not
+ * hold a transaction open (embedding a text).
+ */
+export function defineAdministration<I, O, P = undefined>(
+  declared: Declared<I, O> & {
+    readonly prepare?: (context: OperationContext, input: I) => Promise<P>
+    readonly change: (
+      context: OperationContext,
+      transaction: Transaction,
+      input: I,
+      prepared: P,
+    ) => Promise<{ readonly output: O; readonly audit: readonly AuditEntry[] }>
+  },
+): Operation<I, O> {
+  const { change, prepare, ...contract } = declared
+  return {
+    ...contract,
+    administrative: true,
+    invoke: async (app, caller, raw) => {
+      const input = admit(contract, caller, raw)
+      const context = { app, caller, db: app.database.forTenant(caller.principal.tenantId) }
+      const prepared = (await prepare?.(context, input)) as P
+      return context.db.kysely.transaction().execute(async (transaction) => {
+        const { output, audit } = await change(context, transaction, input, prepared)
+        for (const entry of audit) {
+          await insertAuditEvent(transaction, {
+            ...entry,
+            principal: caller.principal,
+            origin: caller.origin,
+            at: app.clock.now(),
+          })
+        }
+        return output
+      })
+    },
+  }
+}
+
+function admit<I>(
+  { name, input, roles }: Pick<Declared<I, unknown>, 'name' | 'input' | 'roles'>,
+  { principal }: Caller,
+  raw: unknown,
+): I {
+  if (!roles.some((role) => principal.roles.includes(role))) {
+    throw new ServiceError('ROLE_MISSING', { operation: name, needed: roles, has: principal.roles })
+  }
+  const parsed = input.safeParse(raw)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(({ path, message }) => ({
+    path: pathText(path),
+    message,
+  }))
+  throw new ServiceError('REQUEST_INVALID', { operation: name, problems })
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import type { Escalation } from '../db/queries/escalations.ts'
+import type { Ticket } from '../domain/execution.ts'
+import { instant, reason } from './shapes.ts'
+
+export const escalationOutput = z.object({
+  id: z.string(),
+  executionId: z
+    .string()
+    .nullable()
+    .describe('null for a triage item: a ticket that no playbook fits'),
+  status: z.enum(['open', 'assigned', 'resolved']),
+  reason,
+  queue: z.string(),
+  priority: z.enum(['low', 'normal', 'high', 'urgent']),
+  assignee: z.string().nullable(),
+  ticket: z.custom<Ticket | null>(),
+  resolution: z.object({ text: z.string(), by: z.string() }).nullable(),
+  openedAt: instant,
+  assignedAt: instant.nullable(),
+  resolvedAt: instant.nullable(),
+})
+
+export function toEscalationOutput(escalation: Escalation): z.infer<typeof escalationOutput> {
+  return {
+    ...escalation,
+    openedAt: escalation.openedAt.toISOString(),
+    assignedAt: escalation.assignedAt?.toISOString() ?? null,
+    resolvedAt: escalation.resolvedAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { findEscalation } from '../db/queries/escalations.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { defineOperation } from './define.ts'
+import { escalationOutput, toEscalationOutput } from './escalation-output.ts'
+import { runOutput } from './execution-output.ts'
+import { escalationId } from './shapes.ts'
+import { readRun } from './start-execution.ts'
+
+/** One escalation with its brief: what was asked, what was done and seen, and what is open. */
+export const getEscalation = defineOperation({
+  name: 'getEscalation',
+  summary: 'Show one escalation, with the run that it came from',
+  input: z.strictObject({ escalationId }),
+  output: z.object({ escalation: escalationOutput, run: runOutput.nullable() }),
+  errors: ['ESCALATION_NOT_FOUND'],
+  roles: ['agent', 'approver', 'admin', 'auditor'],
+  async run(context, input) {
+    const escalation = await findEscalation(context.db.kysely, input.escalationId)
+    if (escalation === undefined) {
+      throw new ServiceError('ESCALATION_NOT_FOUND', { escalationId: input.escalationId })
+    }
+    const { executionId } = escalation
+    return {
+      escalation: toEscalationOutput(escalation),
+      run: executionId === null ? null : await readRun(context, executionId),
+    }
+  },
+})

@@ -1,0 +1,112 @@
+import type { AppContext } from '../context.ts'
+import type { Transaction } from '../db/connect.ts'
+import { insertActivation, updateOpenActivation } from '../db/queries/activations.ts'
+import { lockProcedure } from '../db/queries/procedures.ts'
+import {
+  findActiveVersion,
+  type ProcedureVersion,
+  updateVersionStatus,
+} from '../db/queries/versions.ts'
+import { checkDefinition } from '../domain/checks.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { nextVersionStatus } from '../domain/version.ts'
+import type { AuditEntry, Caller } from './define.ts'
+import { findProcedureVersion } from './find-version.ts'
+import { isFindable } from './prepare-version.ts'
+
+/** What is to go live, and what the caller saw serving when they decided so. */
+export interface GoLive {
+  readonly procedureKey: string
+  readonly versionNumber: number
+  /** Number of the version that the caller saw active, or null for none. */
+  readonly seenActive: number | null
+}
+
+/**
+ * The one way in which a version goes live: everything that activates comes through here. In the caller's transaction
+ * and under the procedure's lock it checks that the version may, deprecates the one that served, and opens the new
+ * range. On any error both stay as they were.
+ *
+ * @throws ServiceError `PROCEDURE_NOT_FOUND`, `VERSION_NOT_FOUND`, `VERSION_NOT_DRAFT`, `ACTIVATION_STALE`,
+ *   `VERSION_HAS_ERRORS`, `VERSION_TOOL_CHANGED`, `VERSION_NOT_EMBEDDED`.
+ */
+export async function goLive(
+  app: AppContext,
+  caller: Caller,
+  transaction: Transaction,
+  request: GoLive,
+): Promise<{ readonly version: ProcedureVersion; readonly audit: readonly AuditEntry[] }> {
+  const { procedureKey, versionNumber, seenActive } = request
+  const { principal } = caller
+  const procedure = await lockProcedure(transaction, procedureKey)
+  if (procedure === undefined) throw new ServiceError('PROCEDURE_NOT_FOUND', { procedureKey })
+  const version = await findProcedureVersion(transaction, procedureKey, versionNumber)
+  const predecessor = await findActiveVersion(transaction, procedureKey)
+  const current = predecessor?.versionNumber ?? null
+  if (current !== seenActive) {
+    throw new ServiceError('ACTIVATION_STALE', { procedureKey, seen: seenActive, current })
+  }
+  const status = nextVersionStatus(version.status, 'activate')
+  checkMayGoLive(app, version)
+  if (!(await isFindable(transaction, app, version))) {
+    throw new ServiceError('VERSION_NOT_EMBEDDED', {
+      procedureKey,
+      versionNumber,
+      model: app.embedder.model,
+    })
+  }
+
+  // Taken under the lock, so that of two activations the later one has the later time.
+  const at = await updateOpenActivation(
+    transaction,
+    procedure.id,
+    principal,
+    new Date(app.clock.now()),
+  )
+  if (predecessor !== undefined) {
+    await updateVersionStatus(
+      transaction,
+      predecessor.id,
+      nextVersionStatus(predecessor.status, 'supersede'),
+    )
+  }
+  await updateVersionStatus(transaction, version.id, status)
+  await insertActivation(transaction, {
+    tenantId: principal.tenantId,
+    procedureId: procedure.id,
+    versionId: version.id,
+    activeFrom: at,
+    by: principal,
+  })
+  return {
+    version: { ...version, status },
+    audit: [
+      {
+        action: 'version.activated',
+        entityKind: 'version',
+        entityId: version.id,
+        ...(predecessor && { beforeHash: predecessor.definitionHash }),
+        afterHash: version.definitionHash,
+        details: { procedureKey, versionNumber, replaced: current },
+        // No approval is asked for yet, and the log says so.
+        ungoverned: true,
+      },
+    ],
+  }
+}
+
+/** Checks again what was checked at saving, against the tools of this moment. */
+function checkMayGoLive(app: AppContext, version: ProcedureVersion): void {
+  const { procedureKey, versionNumber } = version
+  const findings = checkDefinition(version.definition, (name) => app.tools.find(name)?.contract)
+  const problems = findings.filter(({ severity }) => severity === 'error')
+  if (problems.length > 0) {
+    throw new ServiceError('VERSION_HAS_ERRORS', { procedureKey, versionNumber, problems })
+  }
+  const changed = Object.entries(version.toolContracts)
+    .filter(([name, hash]) => app.tools.find(name, hash) === undefined)
+    .map(([name]) => name)
+  if (changed.length > 0) {
+    throw new ServiceError('VERSION_TOOL_CHANGED', { procedureKey, versionNumber, tools: changed })
+  }
+}

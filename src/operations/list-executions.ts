@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { listExecutions as listRows } from '../db/queries/executions.ts'
+import { defineOperation } from './define.ts'
+import { executionListItem, toExecutionListItem } from './execution-output.ts'
+import { nextCursor, page, procedureKey } from './shapes.ts'
+
+/** A page of executions, newest first. */
+export const listExecutions = defineOperation({
+  name: 'listExecutions',
+  summary: 'List executions, newest first',
+  input: z.strictObject({
+    ...page,
+    procedureKey: procedureKey.optional(),
+    status: executionListItem.shape.status.optional(),
+  }),
+  output: z.object({ items: z.array(executionListItem), nextCursor }),
+  errors: [],
+  roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
+  async run({ db }, { limit, cursor, ...filters }) {
+    const rows = await listRows(db.kysely, { ...filters, limit: limit + 1, before: cursor })
+    const items = rows.slice(0, limit)
+    return {
+      items: items.map(toExecutionListItem),
+      nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null,
+    }
+  },
+})

@@ -1,0 +1,42 @@
+import { activateVersion } from './activate-version.ts'
+import { assignEscalation } from './assign-escalation.ts'
+import { createProcedure } from './create-procedure.ts'
+import { createVersion } from './create-version.ts'
+import { deleteDraft } from './delete-draft.ts'
+import { deprecateVersion } from './deprecate-version.ts'
+import { editDraft } from './edit-draft.ts'
+import { getEscalation } from './get-escalation.ts'
+import { getExecution } from './get-execution.ts'
+import { getProcedure } from './get-procedure.ts'
+import { getStats } from './get-stats.ts'
+import { listEscalations } from './list-escalations.ts'
+import { listExecutions } from './list-executions.ts'
+import { listProcedures } from './list-procedures.ts'
+import { replayExecution } from './replay-execution.ts'
+import { resolveEscalation } from './resolve-escalation.ts'
+import { resolveTicket } from './resolve-ticket.ts'
+import { searchProcedures } from './search-procedures.ts'
+import { startExecution } from './start-execution.ts'
+
+/** Everything that a caller may ask for. The front doors are made from this list. */
+export const operations = {
+  activateVersion,
+  assignEscalation,
+  createProcedure,
+  createVersion,
+  deleteDraft,
+  deprecateVersion,
+  editDraft,
+  getEscalation,
+  getExecution,
+  getProcedure,
+  getStats,
+  listEscalations,
+  listExecutions,
+  listProcedures,
+  replayExecution,
+  resolveEscalation,
+  resolveTicket,
+  searchProcedures,
+  startExecution,
+} as const

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { findExecution, listSteps, toRecord } from '../db/queries/executions.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { replay } from '../executor/replay.ts'
+import { defineOperation } from './define.ts'
+import { planOfExecution } from './execution-plan.ts'
+import { executionId } from './shapes.ts'
+
+/**
+ * Makes every decision of a run again from its definition and its observations, calls nothing, and says whether the
+ * record is what the definition demands.
+ */
+export const replayExecution = defineOperation({
+  name: 'replayExecution',
+  summary: 'Prove that a run did what its definition demands',
+  input: z.strictObject({ executionId }),
+  output: z.object({
+    executionId: z.string(),
+    agrees: z.boolean(),
+    decisions: z.int().describe('Decisions that were made again and compared'),
+    divergence: z
+      .object({
+        ordinal: z.int().nullable().describe('The first step that does not fit; null: the end'),
+        expected: z.string(),
+        found: z.string(),
+      })
+      .nullable(),
+  }),
+  errors: ['EXECUTION_NOT_FOUND'],
+  roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
+  async run({ app, db }, input) {
+    const execution = await findExecution(db.kysely, input.executionId)
+    if (execution === undefined) {
+      throw new ServiceError('EXECUTION_NOT_FOUND', { executionId: input.executionId })
+    }
+    const plan = await planOfExecution(app, db, execution)
+    const rows = await listSteps(db.kysely, execution.id)
+    const { agrees, decisions, divergence } = replay(plan, toRecord(execution, rows))
+    return { executionId: execution.id, agrees, decisions, divergence }
+  },
+})

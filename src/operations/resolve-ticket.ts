@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { insertTriageItem } from '../db/queries/escalations.ts'
+import { findActiveVersion } from '../db/queries/versions.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { reasonOf } from '../domain/escalation.ts'
+import { noMatchReply } from '../reply/built-in.ts'
+import { defineOperation } from './define.ts'
+import { replyOutput, runOutput } from './execution-output.ts'
+import { search, searchInput, selectionOutput } from './search-procedures.ts'
+import { procedureKey, ticket } from './shapes.ts'
+import { runVersion, startInput } from './start-execution.ts'
+
+const { issue: _issue, ...searchOptions } = searchInput
+
+/**
+ * The whole way from a ticket to its answer: finds the one active playbook that fits, runs it, and replies from the
+ * record. When none fits, nothing runs and a triage item is opened; when several fit, nothing runs and the list is
+ * for the agent to choose from, by `procedureKey`.
+ */
+export const resolveTicket = defineOperation({
+  name: 'resolveTicket',
+  summary: 'Find the playbook for a ticket, run it, and answer from the record',
+  input: z.strictObject({
+    ticket,
+    procedureKey: procedureKey.optional().describe('Runs this one, whatever the search would find'),
+    ...searchOptions,
+    ...startInput,
+  }),
+  output: z.object({
+    selection: selectionOutput,
+    execution: runOutput.shape.execution.nullable(),
+    steps: runOutput.shape.steps,
+    reply: replyOutput.nullable(),
+    triageId: z.string().nullable().describe('The triage item, when no playbook fits'),
+  }),
+  errors: ['PROCEDURE_NOT_ACTIVE', 'IDEMPOTENCY_KEY_REUSED', 'EMBEDDING_MODEL_DIFFERS'],
+  roles: ['agent', 'admin'],
+  async run(context, request) {
+    const { app, db } = context
+    const selection = await search(context, { ...request, issue: request.ticket.text })
+    const key = request.procedureKey ?? selection.procedureKey
+    if (key !== null) {
+      const version = await findActiveVersion(db.kysely, key)
+      if (version === undefined)
+        throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey: key })
+      const run = await runVersion(context, version, request)
+      return { selection, ...run, triageId: null }
+    }
+    const nothing = { selection, execution: null, steps: [] }
+    if (selection.decision === 'ambiguous') return { ...nothing, reply: null, triageId: null }
+
+    const triageId = await db.kysely.transaction().execute((transaction) =>
+      insertTriageItem(transaction, {
+        tenantId: db.tenantId,
+        reason: reasonOf('no_procedure'),
+        ticket: request.ticket,
+        candidates: selection.candidates,
+        model: selection.model,
+        at: app.clock.now(),
+      }),
+    )
+    return { ...nothing, reply: noMatchReply(), triageId }
+  },
+})

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { Reason } from '../domain/escalation.ts'
+import type { Id } from '../domain/ids.ts'
+import { isId } from '../domain/ids.ts'
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
+
+/** Shapes that several operations share. Instants go out as RFC 3339 in UTC. */
+
+export const procedureKey = z
+  .string()
+  .regex(/^[A-Z][A-Z0-9_]{1,63}$/, 'must be a procedure key such as FAILED_PAYMENT_PLAYBOOK')
+  .describe('The stable key of a procedure')
+
+export const versionNumber = z.int().min(1).describe('The number of a version, from 1')
+
+export const instant = z.iso.datetime()
+
+export const executionId = idOf('execution', 'exec_…')
+export const escalationId = idOf('escalation', 'esc_…')
+
+export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be a JSON object')
+
+export const ticket = z
+  .strictObject({
+    text: z
+      .string()
+      .min(1, 'must not be empty')
+      .max(1_000_000, 'must have at most 1,000,000 characters'),
+    id: z.string().max(200).optional(),
+    requester: z.string().max(200).optional(),
+    channel: z.string().max(200).optional(),
+    language: z.string().max(35).optional(),
+    createdAt: instant.optional(),
+    tags: z.array(z.string().max(200)).max(100).optional(),
+  })
+  .describe("The customer's message, and what the caller knows of it")
+
+/** A page of a list: `limit` items, and the cursor of the page before. */
+export const page = {
+  limit: z.int().min(1).max(200).default(50).describe('How many to answer, 1 to 200'),
+  cursor: z.string().max(200).optional().describe('`nextCursor` of the page before'),
+}
+
+export const nextCursor = z
+  .string()
+  .nullable()
+  .describe('Give it as `cursor` for the next page; null: none')
+
+/** Why a run ended as it did, as `Reason` of src/domain/escalation.ts; null when it resolved. */
+export const reason = z.custom<Reason | null>()
+
+function idOf<K extends 'execution' | 'escalation'>(kind: K, example: string): z.ZodType<Id<K>> {
+  return z.custom<Id<K>>(
+    (value) => typeof value === 'string' && isId(kind, value),
+    `must be the id of an ${kind}, ${example}`,
+  )
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import type { ProcedureVersion, VersionListItem } from '../db/queries/versions.ts'
+import { instant } from './shapes.ts'
+
+const findingShape = z.object({
+  rule: z.string(),
+  severity: z.enum(['error', 'warning']),
+  path: z.string(),
+  message: z.string(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+})
+
+export const versionListItem = z.object({
+  procedureKey: z.string(),
+  versionNumber: z.int(),
+  versionId: z.string(),
+  status: z.enum(['draft', 'active', 'deprecated']),
+  name: z.string(),
+  category: z.string(),
+  definitionHash: z.string(),
+  revision: z.int().describe('Rises with each edit of a draft; an edit names the one that it saw'),
+  createdAt: instant,
+  updatedAt: instant,
+})
+
+/** What an operation that changes a version answers. */
+export const versionState = versionListItem.extend({ findings: z.array(findingShape) })
+
+export const versionOutput = versionState.extend({
+  definition: z.custom<ProcedureVersion['definition']>(),
+  summary: z.string(),
+  toolContracts: z.record(z.string(), z.string()),
+})
+
+export function toVersionListItem(version: VersionListItem): z.infer<typeof versionListItem> {
+  return {
+    procedureKey: version.procedureKey,
+    versionNumber: version.versionNumber,
+    versionId: version.id,
+    status: version.status,
+    name: version.name,
+    category: version.category,
+    definitionHash: version.definitionHash,
+    revision: version.revision,
+    createdAt: version.createdAt.toISOString(),
+    updatedAt: version.updatedAt.toISOString(),
+  }
+}
+
+export function toVersionState(version: ProcedureVersion): z.infer<typeof versionState> {
+  return { ...toVersionListItem(version), findings: [...version.findings] }
+}
+
+export function toVersionOutput(version: ProcedureVersion): z.infer<typeof versionOutput> {
+  return {
+    ...toVersionState(version),
+    definition: version.definition,
+    summary: version.summary,
+    toolContracts: { ...version.toolContracts },
+  }
+}
