@@ -1,0 +1,174 @@
+import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { ServiceError } from '../domain/errors.ts'
+
+/** What the lock file says about the process that has a data folder open. */
+interface LockHolder {
+  readonly pid: number
+  readonly host: string
+  /** The kernel's start time of the process, which tells it from a later one of the same pid; null where unknown. */
+  readonly processStart: string | null
+  /** RFC 3339. */
+  readonly lockedAt: string
+  /** Where the process can be reached, if it serves. */
+  readonly address: string | null
+}
+
+const lockFileName = 'stepwarden.lock'
+
+/**
+ * Takes the lock of a data folder, which must exist, and answers the function that gives it back. Two processes on
+ * one folder would lose data silently. The lock of a process that is gone is taken over.
+ *
+ * @throws ServiceError `DATA_FOLDER_IN_USE` naming the process that holds it.
+ */
+export function lockDataFolder(folder: string, address: string | null): () => void {
+  const file = join(folder, lockFileName)
+  const content = JSON.stringify({
+    pid: process.pid,
+    host: hostname(),
+    processStart: processStart(process.pid),
+    lockedAt: new Date().toISOString(),
+    address,
+  } satisfies LockHolder)
+  if (!createLock(file, content)) takeOver(folder, file, content)
+  return () => {
+    // Whoever took the lock over in between keeps it.
+    if (readLock(file) === content) rmSync(file, { force: true })
+  }
+}
+
+function createLock(file: string, content: string): boolean {
+  try {
+    writeFileSync(file, content, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+/**
+ * Replaces the lock of a process that is gone. Two processes may find the same stale lock; without the second,
+ * short-lived lock around "look, remove, create" one could remove what the other has just created.
+ */
+function takeOver(folder: string, file: string, content: string): void {
+  const turn = `${file}.takeover`
+  if (!createFolder(turn)) {
+    // Held for less than a millisecond by a living process; what is older was left by one that died in it.
+    if (Date.now() - (statSync(turn, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) < 10_000) {
+      throw inUse(folder, 'another process that is opening it', 'Try again in a moment.')
+    }
+    rmSync(turn, { recursive: true, force: true })
+    if (!createFolder(turn)) {
+      throw inUse(folder, 'another process that is opening it', 'Try again in a moment.')
+    }
+  }
+  try {
+    refuseLiving(folder, file)
+    rmSync(file, { force: true })
+    if (!createLock(file, content)) {
+      throw inUse(folder, 'another process that is opening it', 'Try again in a moment.')
+    }
+  } finally {
+    rmdirSync(turn)
+  }
+}
+
+function refuseLiving(folder: string, file: string): void {
+  const text = readLock(file)
+  if (text === undefined) return
+  const holder = parseHolder(text)
+  if (holder === undefined) {
+    throw inUse(
+      folder,
+      `a process unknown: ${file} is not readable`,
+      'If no other stepwarden process runs, remove that file and try again.',
+    )
+  }
+  if (holder.host !== hostname()) {
+    // Another machine or container: whether its process lives cannot be seen from here.
+    throw inUse(
+      folder,
+      `process ${holder.pid} on the machine ${holder.host}, since ${holder.lockedAt}`,
+      `Stop it; if it is gone for good, remove ${file} and try again.`,
+    )
+  }
+  if (isAlive(holder)) {
+    const where = holder.address === null ? '' : `, which serves ${holder.address}`
+    throw inUse(
+      folder,
+      `process ${holder.pid}${where}, since ${holder.lockedAt}`,
+      'One process at a time can open it: stop that one, use it instead, or set DATABASE_URL to share a PostgreSQL.',
+    )
+  }
+}
+
+function inUse(
+  folder: string,
+  holder: string,
+  nextMove: string,
+): ServiceError<'DATA_FOLDER_IN_USE'> {
+  return new ServiceError('DATA_FOLDER_IN_USE', { folder, holder, nextMove })
+}
+
+function isAlive(holder: LockHolder): boolean {
+  try {
+    process.kill(holder.pid, 0)
+  } catch (error) {
+    // EPERM: it lives and belongs to somebody else.
+    if (errorCode(error) === 'ESRCH') return false
+  }
+  return holder.processStart === null || processStart(holder.pid) === holder.processStart
+}
+
+/** Field 22 of /proc/PID/stat: the start in clock ticks since boot. Null where there is no /proc. */
+function processStart(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The second field is the command in parentheses and may itself hold spaces; the third is what follows them.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
+  } catch {
+    return null
+  }
+}
+
+function readLock(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function parseHolder(text: string): LockHolder | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<LockHolder> | null
+    if (typeof value?.pid !== 'number' || typeof value.host !== 'string') return undefined
+    return {
+      pid: value.pid,
+      host: value.host,
+      processStart: value.processStart ?? null,
+      lockedAt: value.lockedAt ?? 'an unknown time',
+      address: value.address ?? null,
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function createFolder(path: string): boolean {
+  try {
+    mkdirSync(path)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}

@@ -1,0 +1,66 @@
+import { ServiceError } from '../domain/errors.ts'
+
+/** Where a PostgreSQL is, as people may see it: host, port and database, never the user or the password. */
+export function databaseName(url: string): string {
+  try {
+    const { hostname, port, pathname, searchParams } = new URL(url)
+    const host = searchParams.get('host') ?? (hostname === '' ? 'localhost' : hostname)
+    return `${host}:${port === '' ? 5432 : port}${decodeURIComponent(pathname)}`
+  } catch {
+    throw new ServiceError('DATABASE_UNAVAILABLE', {
+      database: 'named by DATABASE_URL',
+      problem: 'it is not a URL of the form postgresql://user:password@host:5432/database',
+    })
+  }
+}
+
+/**
+ * What stands between the service and its database, for people; errors of any other kind come back as they are.
+ * `database` is what `databaseName` answers.
+ */
+export function explainDatabaseError(error: unknown, database: string): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const problem = error instanceof Error ? error.message : String(error)
+  const notReady = (nextMove: string, what = problem) =>
+    new ServiceError('DATABASE_NOT_READY', { database, problem: what, nextMove }, { cause: error })
+  switch (code) {
+    // The role that the connection asks for does not exist, or the table of migrations does not.
+    case '22023':
+    case '42P01':
+      return notReady("Run 'stepwarden migrate'.", 'its schema was never made')
+    case '42501':
+      return notReady(
+        'docs/database.md lists what the login needs and the statements that give it; a superuser can run them once.',
+      )
+    // What CREATE EXTENSION says where the server has no such extension, and where it has it without its files.
+    case '0A000':
+    case '58P01':
+      return /vector/.test(problem)
+        ? notReady(
+            "Install pgvector on the server (the image pgvector/pgvector:pg15 has it), then run 'stepwarden migrate'.",
+          )
+        : error
+    case 'ECONNREFUSED':
+    case 'ECONNRESET':
+    case 'ENOENT':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EHOSTUNREACH':
+    case 'ETIMEDOUT':
+    case '28000':
+    case '28P01':
+    case '3D000':
+    case '53300':
+    case '57P01':
+    case '57P03':
+      return new ServiceError(
+        'DATABASE_UNAVAILABLE',
+        { database, problem: problem === '' ? code : problem },
+        { cause: error },
+      )
+    default:
+      return /^Connection terminated|timeout expired|SSL connection/.test(problem)
+        ? new ServiceError('DATABASE_UNAVAILABLE', { database, problem }, { cause: error })
+        : error
+  }
+}

@@ -1,0 +1,130 @@
+import { type Kysely, sql } from 'kysely'
+import * as tenants from '../../migrations/0001-tenants.ts'
+import * as audit from '../../migrations/0002-audit.ts'
+import * as procedures from '../../migrations/0003-procedures.ts'
+import * as embeddings from '../../migrations/0004-embeddings.ts'
+import * as executions from '../../migrations/0005-executions.ts'
+import * as escalations from '../../migrations/0006-escalations.ts'
+import * as demoDesk from '../../migrations/0007-demo-desk.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { databaseRoles, prepareDatabase } from './roles.ts'
+import { compareVersions, serviceVersion } from './service-version.ts'
+
+/** What a file in migrations/ exports. */
+export interface Migration {
+  /** The oldest service that can work with the schema once this migration is applied: `MAJOR.MINOR.PATCH`. */
+  readonly minCodeVersion: string
+  /** Runs in a transaction of its own, as the owner. */
+  readonly up: (db: Kysely<unknown>) => Promise<void>
+}
+
+/** All migrations in their order, by the names of their files. A test holds the list equal to the folder. */
+export const migrations: ReadonlyMap<string, Migration> = new Map(
+  Object.entries({
+    '0001-tenants': tenants,
+    '0002-audit': audit,
+    '0003-procedures': procedures,
+    '0004-embeddings': embeddings,
+    '0005-executions': executions,
+    '0006-escalations': escalations,
+    '0007-demo-desk': demoDesk,
+  }),
+)
+
+/** What has been applied to a database, in order; empty for one that was never migrated. */
+export type AppliedMigrations = readonly { name: string; min_code_version: string }[]
+
+// Any number will do, as long as no other software that shares the database takes the same.
+const migrationLock = 7_355_608_001
+
+/**
+ * Brings a schema up to date and answers the names of the migrations that it applied. Any number of clients may do
+ * so at once: one works, the others wait and find nothing left to do. The connection keeps no role and no lock.
+ *
+ * `db` connects as a login that owns the database or is a superuser, not as one of the service's roles. `database`
+ * names it in errors.
+ *
+ * @throws ServiceError `SCHEMA_NEEDS_NEWER_CODE` before anything is written.
+ */
+export async function migrateSchema(
+  db: Kysely<unknown>,
+  database: string,
+): Promise<readonly string[]> {
+  return db.connection().execute(async (connection) => {
+    await sql`SELECT pg_advisory_lock(${sql.lit(migrationLock)})`.execute(connection)
+    try {
+      await prepareDatabase(connection)
+      await sql`SET ROLE ${sql.id(databaseRoles.owner)}`.execute(connection)
+      await sql`
+        CREATE TABLE IF NOT EXISTS public.migrations (
+          name text COLLATE "C" PRIMARY KEY,
+          applied_at timestamptz(3) NOT NULL DEFAULT now(),
+          min_code_version text NOT NULL
+        )`.execute(connection)
+      await sql`GRANT SELECT ON public.migrations TO ${sql.id(databaseRoles.app)}`.execute(
+        connection,
+      )
+      const applied = await listApplied(connection)
+      refuseNewerSchema(applied, database)
+      const missing = missingMigrations(applied)
+      for (const [name, migration] of missing) await applyMigration(connection, name, migration)
+      return missing.map(([name]) => name)
+    } finally {
+      // A connection that broke has lost both by itself, and its own error is the one to see.
+      await sql`RESET ROLE`.execute(connection).catch(() => undefined)
+      await sql`SELECT pg_advisory_unlock(${sql.lit(migrationLock)})`
+        .execute(connection)
+        .catch(() => undefined)
+    }
+  })
+}
+
+/**
+ * Checks that this code and the schema fit each other. `applied` is what `listApplied` answered.
+ *
+ * @throws ServiceError `SCHEMA_OUTDATED` naming what is missing; `SCHEMA_NEEDS_NEWER_CODE` with both versions. A
+ *   schema with migrations that this code does not know is fine as long as they allow for it.
+ */
+export function checkSchema(applied: AppliedMigrations, database: string): void {
+  refuseNewerSchema(applied, database)
+  const missing = missingMigrations(applied).map(([name]) => name)
+  if (missing.length > 0) throw new ServiceError('SCHEMA_OUTDATED', { database, missing })
+}
+
+/** Reads what has been applied; the table must exist. */
+export async function listApplied(db: Kysely<unknown>): Promise<AppliedMigrations> {
+  const { rows } = await sql<{ name: string; min_code_version: string }>`
+    SELECT name, min_code_version FROM public.migrations ORDER BY name`.execute(db)
+  return rows
+}
+
+function missingMigrations(applied: AppliedMigrations): readonly (readonly [string, Migration])[] {
+  const names = new Set(applied.map(({ name }) => name))
+  return [...migrations].filter(([name]) => !names.has(name))
+}
+
+function refuseNewerSchema(applied: AppliedMigrations, database: string): void {
+  for (const { name, min_code_version: required } of applied) {
+    if (compareVersions(required, serviceVersion) > 0) {
+      throw new ServiceError('SCHEMA_NEEDS_NEWER_CODE', {
+        database,
+        migration: name,
+        required,
+        found: serviceVersion,
+      })
+    }
+  }
+}
+
+async function applyMigration(
+  db: Kysely<unknown>,
+  name: string,
+  migration: Migration,
+): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await migration.up(transaction)
+    await sql`
+      INSERT INTO public.migrations (name, min_code_version)
+      VALUES (${name}, ${migration.minCodeVersion})`.execute(transaction)
+  })
+}

@@ -1,0 +1,348 @@
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
+import type { Json } from '../domain/json.ts'
+
+/**
+ * Row types: one interface per table, in the database's own names. A test holds them equal to the live catalog.
+ *
+ * Every table but `embedding_models`, `workers` and `migrations` shows and accepts only the rows of the tenant that
+ * the connection is tagged with. Instants are `Date`s with milliseconds; `bigint` columns are numbers below 2^53.
+ */
+export interface Tables {
+  tenants: TenantsTable
+  audit_heads: AuditHeadsTable
+  audit_events: AuditEventsTable
+  procedures: ProceduresTable
+  procedure_versions: ProcedureVersionsTable
+  tool_contracts: ToolContractsTable
+  activations: ActivationsTable
+  embedding_models: EmbeddingModelsTable
+  version_embeddings: VersionEmbeddingsTable
+  executions: ExecutionsTable
+  step_executions: StepExecutionsTable
+  workers: WorkersTable
+  escalations: EscalationsTable
+  coverage_gaps: CoverageGapsTable
+  replies: RepliesTable
+  desk_refunds: DeskRefundsTable
+  desk_messages: DeskMessagesTable
+  migrations: MigrationsTable
+}
+
+/**
+ * A `jsonb` column. It is written as JSON text (`canonicalJson(value)`), because the driver would turn a bare array
+ * into a PostgreSQL array; it is read as a value, with its keys in no particular order.
+ */
+export type JsonColumn = ColumnType<Json, string, string>
+export type NullableJsonColumn = ColumnType<Json | null, string | null | undefined, string | null>
+
+/** A nullable column that may be left out of an insert, as kysely treats `T | null` already. */
+type Nullable<T> = T | null
+
+/** One customer of the installation. `id` is a slug that a person chose; `default` is there from the start. */
+export interface TenantsTable {
+  id: string
+  name: string
+  created_at: Date
+}
+
+/** The end of each tenant's audit chain. Only the database writes it. `seq` 0 and no hash: no event yet. */
+export interface AuditHeadsTable {
+  tenant_id: string
+  seq: number
+  hash: Nullable<string>
+}
+
+/**
+ * One administrative act. `seq`, `hash_version`, `prev_hash` and `hash` are set by the database and refused in an
+ * insert; no row ever changes. `actor` (the principal) and `details` are canonical JSON *text*, because the hash is
+ * taken over their bytes. See docs/decisions/0002-rows.md and `auditHash` of src/domain/audit.ts.
+ */
+export interface AuditEventsTable {
+  tenant_id: string
+  seq: GeneratedAlways<number>
+  id: string
+  at: Date
+  actor_id: string
+  actor_kind: 'human' | 'ai' | 'service'
+  actor: string
+  action: string
+  entity_kind: string
+  entity_id: Nullable<string>
+  before_hash: Nullable<string>
+  after_hash: Nullable<string>
+  details: string
+  /** Where the act came from: a door and, where there is one, an address. */
+  origin: Nullable<string>
+  /** True when the deployment asked for no approval. */
+  ungoverned: boolean
+  hash_version: GeneratedAlways<number>
+  prev_hash: GeneratedAlways<Nullable<string>>
+  hash: GeneratedAlways<string>
+}
+
+/** The lasting identity of a playbook. Versions are numbered by raising `latest_version_number`, never lowered. */
+export interface ProceduresTable {
+  tenant_id: string
+  id: string
+  key: string
+  latest_version_number: Generated<number>
+  created_at: Date
+}
+
+/**
+ * One version of a procedure. It begins as a draft; once active, nothing of it changes but its status. The columns
+ * generated from `definition` are there for lists, search and foreign keys.
+ */
+export interface ProcedureVersionsTable {
+  tenant_id: string
+  id: string
+  procedure_id: string
+  /** From 1, never given twice, also when a draft was deleted. */
+  version_number: number
+  status: Generated<'draft' | 'active' | 'deprecated'>
+  /** The whole definition in normal form, with its steps as an array: what an execution runs. */
+  definition: JsonColumn
+  definition_hash: string
+  summary: string
+  /** The part of the summary that is embedded. */
+  purpose: string
+  /** `{ toolName: contractHash }` of each tool that it uses. */
+  tool_contracts: JsonColumn
+  /** The findings of the last check. */
+  findings: JsonColumn
+  /** Rises by 1 with each edit of the draft, from 1. */
+  revision: Generated<number>
+  /** Ids of all principals that wrote any revision; none of them may approve it. */
+  author_ids: string[]
+  /** May name a draft that has been deleted since. */
+  based_on_version_id: Nullable<string>
+  created_by: JsonColumn
+  created_at: Date
+  updated_by: JsonColumn
+  updated_at: Date
+  procedure_key: GeneratedAlways<string>
+  name: GeneratedAlways<string>
+  description: GeneratedAlways<string>
+  category: GeneratedAlways<string>
+  issue_patterns: GeneratedAlways<Json>
+  internal: GeneratedAlways<boolean>
+}
+
+/** A tool's contract that a version pinned, by its hash. Never changes and outlives the tool. */
+export interface ToolContractsTable {
+  tenant_id: string
+  hash: string
+  name: string
+  contract: JsonColumn
+}
+
+/**
+ * When a version served: the half-open range [active_from, active_until), open while `active_until` is null. Ranges
+ * of one procedure do not overlap. One is inserted open, after its version became active, and closed once.
+ */
+export interface ActivationsTable {
+  tenant_id: string
+  id: string
+  procedure_id: string
+  version_id: string
+  active_from: Date
+  active_until: Nullable<Date>
+  activated_by: JsonColumn
+  deactivated_by: NullableJsonColumn
+}
+
+/** An embedding model with the thresholds that were measured for it; at most one is current. Not per tenant. */
+export interface EmbeddingModelsTable {
+  name: string
+  /** 1 to 4,096. */
+  dimensions: number
+  /** The least similarity that can be selected, −1 to 1. */
+  threshold: number
+  /** The least lead over the second procedure, 0 to 2. */
+  margin: number
+  /** A model whose thresholds were never measured selects nothing. */
+  calibrated: boolean
+  is_current: Generated<boolean>
+}
+
+/** A version's purpose as one model sees it. Goes with its draft when that is deleted. */
+export interface VersionEmbeddingsTable {
+  tenant_id: string
+  model: string
+  version_id: string
+  /** SHA-256 of the text that was embedded. */
+  text_hash: string
+  /** pgvector's text form, `[0.1,0.2]`, both ways; as long as the model says. */
+  embedding: string
+  dimensions: GeneratedAlways<number>
+}
+
+/**
+ * One run of one version for one ticket. It is inserted while its version is active and names it by id, number and
+ * hash for ever; what it was started with never changes; once it has ended, nothing does.
+ */
+export interface ExecutionsTable {
+  tenant_id: string
+  id: string
+  procedure_id: string
+  procedure_key: string
+  version_id: string
+  version_number: number
+  definition_hash: string
+  status: 'pending' | 'running' | 'waiting' | 'paused' | 'completed' | 'escalated' | 'cancelled'
+  /** Set exactly when `status` is `completed`. */
+  outcome: Nullable<'resolved' | 'declined'>
+  /** `{ code, message, stepKey?, text? }`; always there when escalated. */
+  reason: NullableJsonColumn
+  reason_code: GeneratedAlways<Nullable<string>>
+  semantics_version: number
+  durability: 'effect' | 'step'
+  mode: 'automatic' | 'guided'
+  input: JsonColumn
+  ticket: NullableJsonColumn
+  context: NullableJsonColumn
+  customer_id: Nullable<string>
+  ticket_id: Nullable<string>
+  requester: JsonColumn
+  on_behalf_of: Nullable<string>
+  /** Unique in the tenant, for as long as the execution exists. */
+  idempotency_key: Nullable<string>
+  /** Of the request that came with the key. */
+  request_hash: Nullable<string>
+  /** The versions that it may call. */
+  pins: NullableJsonColumn
+  tool_contracts: JsonColumn
+  /** Rises with each take-over; a worker that holds an older one has lost the execution. */
+  fence: Generated<number>
+  worker_id: Nullable<string>
+  take_over_count: Generated<number>
+  /** Rises with each commit and is stamped on the step rows: the id of an event stream. */
+  revision: Generated<number>
+  cancel_requested_at: Nullable<Date>
+  pause_requested_at: Nullable<Date>
+  result: NullableJsonColumn
+  /** The verdict on each precondition, rule and completion condition. */
+  conditions: NullableJsonColumn
+  created_at: Date
+  started_at: Nullable<Date>
+  /** Set exactly when the execution is completed, escalated or cancelled. */
+  ended_at: Nullable<Date>
+}
+
+/**
+ * The record of one step in one execution, per loop iteration. No foreign key leads to the execution: a statement
+ * that writes one selects from the execution's locked row. Once it has ended it never changes.
+ */
+export interface StepExecutionsTable {
+  tenant_id: string
+  execution_id: string
+  /** The order of the record, from 1. */
+  ordinal: number
+  step_key: string
+  /** Empty outside loops. */
+  iteration: Generated<string>
+  kind: string
+  status: 'running' | 'waiting' | 'completed' | 'failed' | 'skipped' | 'expired' | 'denied'
+  /** Attempts begun; 0 for a step that was skipped. */
+  attempt: Generated<number>
+  /** What is sent, committed before a write is called; a repeat sends the same. */
+  input: NullableJsonColumn
+  output: NullableJsonColumn
+  /** `{ code, message }`. */
+  error: NullableJsonColumn
+  /** The attempts before this one. */
+  attempts: NullableJsonColumn
+  tool: Nullable<string>
+  started_at: Date
+  /** Null exactly while running or waiting. */
+  ended_at: Nullable<Date>
+  /** The execution's revision at the commit that wrote this row last. */
+  revision: number
+}
+
+/** A live worker process with its lease, by the database's clock. A row that is gone is a worker that is. */
+export interface WorkersTable {
+  id: string
+  lease_until: Date
+  started_at: Date
+  address: Nullable<string>
+  /** The advisory lock that its session holds while it lives. */
+  lock_key: number
+}
+
+/**
+ * Work for a person: a run that was handed over, at most one per execution, or a triage item without one. Why it was
+ * opened never changes; once resolved only `late_outcomes` may, and a brief that was not written yet.
+ */
+export interface EscalationsTable {
+  tenant_id: string
+  id: string
+  execution_id: Nullable<string>
+  reason: JsonColumn
+  reason_code: GeneratedAlways<string>
+  queue: string
+  priority: 'low' | 'normal' | 'high' | 'urgent'
+  status: Generated<'open' | 'assigned' | 'resolved'>
+  assignee: Nullable<string>
+  /** What was asked, done, seen, and what is open; written once, when it is opened or after. */
+  brief: NullableJsonColumn
+  ticket: NullableJsonColumn
+  /** What calls that outlived their run have answered since. */
+  late_outcomes: NullableJsonColumn
+  resolution: NullableJsonColumn
+  opened_at: Date
+  assigned_at: Nullable<Date>
+  resolved_at: Nullable<Date>
+}
+
+/** A ticket that matched nothing, with the candidates that came nearest and the triage item opened for it. */
+export interface CoverageGapsTable {
+  tenant_id: string
+  id: string
+  ticket: JsonColumn
+  candidates: JsonColumn
+  model: string
+  escalation_id: string
+  created_at: Date
+}
+
+/** What was sent to the customer at the end of an execution, and what it rests on. Never changes. */
+export interface RepliesTable {
+  tenant_id: string
+  execution_id: string
+  text: string
+  source: 'built_in' | 'model'
+  facts: JsonColumn
+  verification: JsonColumn
+  created_at: Date
+}
+
+/** A refund of the demo's payment desk: at most one per transaction that neither failed nor was cancelled. */
+export interface DeskRefundsTable {
+  tenant_id: string
+  id: string
+  transaction_id: string
+  /** A decimal with two places, as text, so that no digit is lost. */
+  amount: string
+  currency: string
+  state: string
+  eta_business_days: Nullable<number>
+  idempotency_key: string
+  created_at: Date
+}
+
+/** A message that the demo's payment desk sent. */
+export interface DeskMessagesTable {
+  tenant_id: string
+  id: string
+  idempotency_key: string
+  message: string
+  created_at: Date
+}
+
+/** A migration that was applied, and the oldest code that can work with the schema since. Not per tenant. */
+export interface MigrationsTable {
+  name: string
+  applied_at: Generated<Date>
+  min_code_version: string
+}

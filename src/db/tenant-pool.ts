@@ -1,0 +1,105 @@
+import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely'
+import type pg from 'pg'
+import { ServiceError } from '../domain/errors.ts'
+import type { Tables } from './tables.ts'
+
+/** A handle that reads, or opens a transaction. */
+export type Db = Kysely<Tables>
+/** A handle for what must be part of a change. */
+export type Transaction = KyselyTransaction<Tables>
+
+/** Two ways to one pool: built queries, and hot statements that stay prepared. */
+export interface DatabaseHandle {
+  readonly kysely: Db
+  /**
+   * Sends one statement as a named prepared statement on a connection of its own and answers its rows. A name stands
+   * for one text, for ever; 1.4 to 1.6 times as fast as an unnamed one (STACK: kysely never names its statements).
+   *
+   * @throws ServiceError `DATABASE_BUSY` if no connection becomes free in time; errors of the statement as they are.
+   */
+  query<Row extends pg.QueryResultRow>(
+    name: string,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]>
+}
+
+/** A handle that sees and writes one tenant's rows only. */
+export interface TenantDb extends DatabaseHandle {
+  readonly tenantId: string
+}
+
+/**
+ * Hands out the connections of a pool, each tagged with a tenant for row-level security. The tag stays on the
+ * connection and is sent again only when another tenant takes it, never inside a transaction: a roll-back would undo
+ * it there, and what is remembered here would be a lie.
+ */
+export class TenantPool {
+  readonly #pool: pg.Pool
+  readonly #connectionTimeoutMs: number
+  readonly #tags = new WeakMap<pg.PoolClient, string>()
+
+  constructor(pool: pg.Pool, connectionTimeoutMs: number) {
+    this.#pool = pool
+    this.#connectionTimeoutMs = connectionTimeoutMs
+  }
+
+  /** A handle for one tenant. Cheap: make one per request or execution. */
+  handle(tenantId: string): TenantDb {
+    const connect = () => this.#connect(tenantId)
+    // Who opened the pool ends it; a Kysely instance over it owns nothing.
+    const pool = { connect, end: async () => {} }
+    return {
+      tenantId,
+      kysely: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
+      async query<Row extends pg.QueryResultRow>(
+        name: string,
+        text: string,
+        values: readonly unknown[],
+      ) {
+        const client = await connect()
+        try {
+          const { rows } = await client.query<Row>({ name, text, values: [...values] })
+          return rows
+        } finally {
+          client.release()
+        }
+      },
+    }
+  }
+
+  async #connect(tenantId: string): Promise<pg.PoolClient> {
+    const client = await this.#checkOut()
+    if (this.#tags.get(client) === tenantId) return client
+    // Forgotten first, so that a tag that fails half-way is never believed.
+    this.#tags.delete(client)
+    try {
+      await client.query({
+        name: 'stepwarden_tag',
+        text: "SELECT set_config('stepwarden.tenant', $1, false)",
+        values: [tenantId],
+      })
+    } catch (error) {
+      client.release()
+      throw error
+    }
+    this.#tags.set(client, tenantId)
+    return client
+  }
+
+  async #checkOut(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      // The pool has no other mark for this case than its text.
+      if (error instanceof Error && error.message === 'timeout exceeded when trying to connect') {
+        throw new ServiceError(
+          'DATABASE_BUSY',
+          { waitedMs: this.#connectionTimeoutMs },
+          { cause: error },
+        )
+      }
+      throw error
+    }
+  }
+}

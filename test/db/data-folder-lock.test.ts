@@ -1,0 +1,123 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { lockDataFolder } from '../../src/db/data-folder-lock.ts'
+import { startProcess } from '../support/processes.ts'
+
+let folder = ''
+const lockFile = () => join(folder, 'stepwarden.lock')
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'stepwarden-lock-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** No process has this number: Linux gives none above 2^22. */
+const deadPid = 2 ** 22 + 1
+
+function writeLock(holder: Record<string, unknown>): void {
+  const whole = {
+    pid: deadPid,
+    host: hostname(),
+    processStart: '1',
+    lockedAt: '2026-11-29T12:00:00Z',
+    ...holder,
+  }
+  writeFileSync(lockFile(), JSON.stringify(whole))
+}
+
+describe('the lock of a data folder', () => {
+  it('is a file while it is held, and gone after', () => {
+    const unlock = lockDataFolder(folder, null)
+    const during = JSON.parse(readFileSync(lockFile(), 'utf8'))
+    unlock()
+
+    expect(during).toMatchObject({ pid: process.pid, host: hostname(), address: null })
+    expect(existsSync(lockFile())).toBe(false)
+  })
+
+  it('is refused while a living process has it, which is named with what to do', () => {
+    const unlock = lockDataFolder(folder, 'http://127.0.0.1:7070')
+
+    expect(() => lockDataFolder(folder, null)).toThrow(
+      new RegExp(
+        `^The data folder ${folder} is in use by process ${process.pid}, which serves http://127.0.0.1:7070, since .*Z\\. One process at a time can open it: stop that one, use it instead, or set DATABASE_URL`,
+      ),
+    )
+    unlock()
+  })
+
+  it('is taken over from a process that is gone', () => {
+    writeLock({})
+
+    lockDataFolder(folder, null)
+
+    expect(JSON.parse(readFileSync(lockFile(), 'utf8')).pid).toBe(process.pid)
+  })
+
+  it.skipIf(!existsSync('/proc'))('is taken over when its pid belongs to a later process', () => {
+    writeLock({ pid: process.pid, processStart: 'long before' })
+
+    lockDataFolder(folder, null)
+
+    expect(JSON.parse(readFileSync(lockFile(), 'utf8')).processStart).not.toBe('long before')
+  })
+
+  it('is never taken from another machine, whose processes cannot be seen', () => {
+    writeLock({ host: 'another-machine' })
+
+    expect(() => lockDataFolder(folder, null)).toThrow(/on the machine another-machine.*remove/)
+  })
+
+  it('is never taken when it cannot be read', () => {
+    writeFileSync(lockFile(), 'half a fi')
+
+    expect(() => lockDataFolder(folder, null)).toThrow(/not readable.*remove that file/)
+  })
+
+  it('is not given back by one that has lost it', () => {
+    const unlock = lockDataFolder(folder, null)
+    writeLock({ pid: 1 })
+
+    unlock()
+
+    expect(existsSync(lockFile())).toBe(true)
+  })
+
+  it('is free again after a process died while it took a lock over', () => {
+    writeLock({})
+    mkdirSync(`${lockFile()}.takeover`)
+    expect(() => lockDataFolder(folder, null)).toThrow('Try again in a moment.')
+    const later = Date.now() / 1000 - 60
+    utimesSync(`${lockFile()}.takeover`, later, later)
+
+    lockDataFolder(folder, null)
+
+    expect(existsSync(`${lockFile()}.takeover`)).toBe(false)
+  })
+
+  it('goes to exactly one of several processes that find it stale at once', async () => {
+    writeLock({})
+    const processes = Array.from({ length: 4 }, () =>
+      startProcess('test/db/lock-process.ts', folder),
+    )
+    try {
+      await Promise.all(processes.map((each) => each.nextLine()))
+      for (const each of processes) each.write('go\n')
+      const answers = await Promise.all(processes.map((each) => each.nextLine()))
+
+      expect(answers.sort()).toEqual([...Array(3).fill('DATA_FOLDER_IN_USE'), 'locked'])
+    } finally {
+      for (const each of processes) await each.kill()
+    }
+  }, 30_000)
+})

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import { Kysely, PostgresDialect } from 'kysely'
+import ts from 'typescript'
+import { describe, expect, it } from 'vitest'
+import { migrateSchema } from '../../src/db/migrate.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { describeSchema } from '../support/describe-schema.ts'
+
+const db = await openTestDatabase()
+
+describe('the schema', () => {
+  // To accept a change: npx vitest run test/db/schema --update
+  it('is the one of schema.sql, on every backend', async () => {
+    const schema = await db.asOwner('default', describeSchema)
+
+    await expect(schema).toMatchFileSnapshot('schema.sql')
+  })
+
+  it('is what tables.ts says', async () => {
+    const live = await db.asOwner('default', async (client) => {
+      const { rows } = await client.query<Column>(
+        `SELECT table_name AS "table", column_name AS "column", udt_name AS type, is_nullable = 'YES' AS nullable,
+           column_default IS NOT NULL AS "hasDefault", is_generated = 'ALWAYS' AS generated
+         FROM information_schema.columns WHERE table_schema = 'public'`,
+      )
+      return rows
+    })
+
+    expect(readTables()).toEqual(sorted(live.map(describeColumn)))
+  })
+})
+
+interface Column {
+  readonly table: string
+  readonly column: string
+  readonly type: string
+  readonly nullable: boolean
+  readonly hasDefault: boolean
+  readonly generated: boolean
+}
+
+const typeOf: Readonly<Record<string, string>> = {
+  text: 'text',
+  numeric: 'text',
+  vector: 'text',
+  bool: 'boolean',
+  int4: 'number',
+  int8: 'number',
+  float8: 'number',
+  timestamptz: 'Date',
+  jsonb: 'Json',
+  _text: 'text[]',
+}
+
+/** What only the database sets: its insert would be an error. */
+const setByTrigger = ['seq', 'hash_version', 'prev_hash', 'hash'].map(
+  (column) => `audit_events.${column}`,
+)
+
+function describeColumn(column: Column): string {
+  const name = `${column.table}.${column.column}`
+  const generated = column.generated || setByTrigger.includes(name)
+  return [
+    `${name}: ${typeOf[column.type] ?? column.type}`,
+    ...(column.nullable ? ['null'] : []),
+    ...(generated ? ['generated'] : column.hasDefault ? ['default'] : []),
+  ].join(' ')
+}
+
+/** Reads the interfaces of tables.ts as the compiler sees them, in the form of `describeColumn`. */
+function readTables(): readonly string[] {
+  const source = ts.createSourceFile(
+    'tables.ts',
+    readFileSync('src/db/tables.ts', 'utf8'),
+    ts.ScriptTarget.ES2023,
+  )
+  const interfaces = source.statements.filter(ts.isInterfaceDeclaration)
+  const membersOf = (name: string) =>
+    interfaces
+      .find((each) => each.name.text === name)
+      ?.members.filter(ts.isPropertySignature)
+      .map((member) => ({
+        name: member.name.getText(source),
+        type: member.type?.getText(source) ?? '',
+      })) ?? []
+  return sorted(
+    membersOf('Tables').flatMap((table) =>
+      membersOf(table.type).map(
+        (column) => `${table.name}.${column.name}: ${describeType(column.type)}`,
+      ),
+    ),
+  )
+}
+
+function describeType(type: string): string {
+  const [, wrapper, inner] = /^(GeneratedAlways|Generated|Nullable)<(.*)>$/.exec(type) ?? []
+  if (inner !== undefined) {
+    const suffix =
+      wrapper === 'GeneratedAlways' ? 'generated' : wrapper === 'Generated' ? 'default' : 'null'
+    // `null` comes first, as in `describeColumn`.
+    return `${describeType(inner)} ${suffix}`
+  }
+  if (type === 'JsonColumn' || type === 'Json') return 'Json'
+  if (type === 'NullableJsonColumn') return 'Json null'
+  if (type === 'string[]') return 'text[]'
+  return type === 'string' || type.startsWith("'") ? 'text' : type
+}
+
+function sorted(lines: readonly string[]): readonly string[] {
+  return [...lines].sort()
+}
+
+describe('migrating', () => {
+  it('twice changes nothing', async () => {
+    const before = await db.asOwner('default', describeSchema)
+    const applied = await db.asOwner('default', async (client) => {
+      await client.query('SET ROLE NONE')
+      const connection = { query: client.query.bind(client), release: () => {} }
+      const pool = { connect: async () => connection, end: async () => {} }
+      return migrateSchema(new Kysely({ dialect: new PostgresDialect({ pool }) }), 'test')
+    })
+
+    expect(applied).toEqual([])
+    expect(await db.asOwner('default', describeSchema)).toBe(before)
+  })
+})

@@ -1,0 +1,558 @@
+
+TABLE activations
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  procedure_id text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  active_from timestamp(3) with time zone NOT NULL
+  active_until timestamp(3) with time zone
+  activated_by jsonb NOT NULL
+  deactivated_by jsonb
+  CONSTRAINT activations_check CHECK ((active_until > active_from))
+  CONSTRAINT activations_check1 CHECK (((active_until IS NULL) = (deactivated_by IS NULL)))
+  CONSTRAINT activations_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT activations_tenant_id_procedure_id_active_from_key UNIQUE (tenant_id, procedure_id, active_from)
+  CONSTRAINT activations_tenant_id_procedure_id_version_id_fkey FOREIGN KEY (tenant_id, procedure_id, version_id) REFERENCES procedure_versions(tenant_id, procedure_id, id)
+  CREATE UNIQUE INDEX activations_one_open ON activations USING btree (tenant_id, procedure_id) WHERE (active_until IS NULL)
+  CREATE TRIGGER activations_closed BEFORE UPDATE ON activations FOR EACH ROW WHEN ((old.active_until IS NOT NULL)) EXECUTE FUNCTION refuse('A past activation never changes.')
+  CREATE TRIGGER activations_identity BEFORE UPDATE OF tenant_id, id, procedure_id, version_id, active_from, activated_by ON activations FOR EACH ROW EXECUTE FUNCTION refuse('An activation keeps its version and its beginning.')
+  CREATE TRIGGER activations_in_order BEFORE INSERT ON activations FOR EACH ROW EXECUTE FUNCTION check_activation()
+  CREATE TRIGGER activations_kept BEFORE DELETE OR TRUNCATE ON activations FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was active is never forgotten.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (active_until, deactivated_by) TO stepwarden_app
+
+TABLE audit_events
+  tenant_id text COLLATE "C" NOT NULL
+  seq bigint NOT NULL
+  id text COLLATE "C" NOT NULL
+  at timestamp(3) with time zone NOT NULL
+  actor_id text NOT NULL
+  actor_kind text NOT NULL
+  actor text NOT NULL
+  action text NOT NULL
+  entity_kind text NOT NULL
+  entity_id text COLLATE "C"
+  before_hash text COLLATE "C"
+  after_hash text COLLATE "C"
+  details text NOT NULL
+  origin text
+  ungoverned boolean NOT NULL
+  hash_version integer NOT NULL
+  prev_hash text COLLATE "C"
+  hash text COLLATE "C" NOT NULL
+  CONSTRAINT audit_events_actor_json CHECK (((((actor)::jsonb ->> 'id'::text) = actor_id) AND (((actor)::jsonb ->> 'kind'::text) = actor_kind)))
+  CONSTRAINT audit_events_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['human'::text, 'ai'::text, 'service'::text])))
+  CONSTRAINT audit_events_check CHECK (((seq = 1) = (prev_hash IS NULL)))
+  CONSTRAINT audit_events_details_json CHECK ((jsonb_typeof((details)::jsonb) = 'object'::text))
+  CONSTRAINT audit_events_pkey PRIMARY KEY (tenant_id, seq)
+  CONSTRAINT audit_events_seq_check CHECK ((seq >= 1))
+  CONSTRAINT audit_events_tenant_id_id_key UNIQUE (tenant_id, id)
+  CREATE INDEX audit_events_entity ON audit_events USING btree (tenant_id, entity_kind, entity_id, seq)
+  CREATE TRIGGER audit_events_1_unforged BEFORE INSERT ON audit_events FOR EACH ROW WHEN ((num_nonnulls(new.seq, new.hash_version, new.prev_hash, new.hash) > 0)) EXECUTE FUNCTION refuse('The database alone sets seq, hash_version, prev_hash and hash of an audit event.')
+  CREATE TRIGGER audit_events_2_chain BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION chain_audit_event()
+  CREATE TRIGGER audit_events_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION refuse('The audit log only grows.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT (tenant_id, id, at, actor_id, actor_kind, actor, action, entity_kind, entity_id, before_hash, after_hash, details, origin, ungoverned) TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE audit_heads
+  tenant_id text COLLATE "C" NOT NULL
+  seq bigint NOT NULL
+  hash text COLLATE "C"
+  CONSTRAINT audit_heads_check CHECK (((seq = 0) = (hash IS NULL)))
+  CONSTRAINT audit_heads_pkey PRIMARY KEY (tenant_id)
+  CONSTRAINT audit_heads_seq_check CHECK ((seq >= 0))
+  CONSTRAINT audit_heads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER audit_heads_kept BEFORE TRUNCATE ON audit_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse('The head of an audit chain is never removed.')
+  CREATE TRIGGER audit_heads_unforged BEFORE INSERT OR DELETE OR UPDATE ON audit_heads FOR EACH ROW WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION refuse('The head of an audit chain moves only when an event is added.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT SELECT TO stepwarden_app
+
+TABLE coverage_gaps
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  ticket jsonb NOT NULL
+  candidates jsonb NOT NULL
+  model text COLLATE "C" NOT NULL
+  escalation_id text COLLATE "C" NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT coverage_gaps_candidates_check CHECK ((jsonb_typeof(candidates) = 'array'::text))
+  CONSTRAINT coverage_gaps_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT coverage_gaps_tenant_id_escalation_id_fkey FOREIGN KEY (tenant_id, escalation_id) REFERENCES escalations(tenant_id, id)
+  CONSTRAINT coverage_gaps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER coverage_gaps_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON coverage_gaps FOR EACH STATEMENT EXECUTE FUNCTION refuse('A gap in coverage stays as it was found.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE desk_messages
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  idempotency_key text COLLATE "C" NOT NULL
+  message text NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT desk_messages_message_check CHECK ((message <> ''::text))
+  CONSTRAINT desk_messages_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT desk_messages_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT desk_messages_tenant_id_idempotency_key_key UNIQUE (tenant_id, idempotency_key)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE desk_refunds
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  transaction_id text COLLATE "C" NOT NULL
+  amount numeric(14,2) NOT NULL
+  currency text NOT NULL
+  state text NOT NULL
+  eta_business_days integer
+  idempotency_key text COLLATE "C" NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT desk_refunds_amount_check CHECK ((amount > (0)::numeric))
+  CONSTRAINT desk_refunds_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text))
+  CONSTRAINT desk_refunds_eta_business_days_check CHECK ((eta_business_days >= 0))
+  CONSTRAINT desk_refunds_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT desk_refunds_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT desk_refunds_tenant_id_idempotency_key_key UNIQUE (tenant_id, idempotency_key)
+  CREATE UNIQUE INDEX desk_refunds_one_standing ON desk_refunds USING btree (tenant_id, transaction_id) WHERE (state <> ALL (ARRAY['failed'::text, 'cancelled'::text]))
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE embedding_models
+  name text COLLATE "C" NOT NULL
+  dimensions integer NOT NULL
+  threshold double precision NOT NULL
+  margin double precision NOT NULL
+  calibrated boolean NOT NULL
+  is_current boolean NOT NULL DEFAULT false
+  CONSTRAINT embedding_models_dimensions_check CHECK (((dimensions >= 1) AND (dimensions <= 4096)))
+  CONSTRAINT embedding_models_margin_check CHECK (((margin >= (0)::double precision) AND (margin <= (2)::double precision)))
+  CONSTRAINT embedding_models_name_dimensions_key UNIQUE (name, dimensions)
+  CONSTRAINT embedding_models_pkey PRIMARY KEY (name)
+  CONSTRAINT embedding_models_threshold_check CHECK (((threshold >= ('-1'::integer)::double precision) AND (threshold <= (1)::double precision)))
+  CREATE UNIQUE INDEX embedding_models_one_current ON embedding_models USING btree (is_current) WHERE is_current
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (threshold, margin, calibrated, is_current) TO stepwarden_app
+
+TABLE escalations
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C"
+  reason jsonb NOT NULL
+  reason_code text NOT NULL GENERATED AS (reason ->> 'code'::text)
+  queue text COLLATE "C" NOT NULL
+  priority text NOT NULL
+  status text NOT NULL DEFAULT 'open'::text
+  assignee text
+  brief jsonb
+  ticket jsonb
+  late_outcomes jsonb
+  resolution jsonb
+  opened_at timestamp(3) with time zone NOT NULL
+  assigned_at timestamp(3) with time zone
+  resolved_at timestamp(3) with time zone
+  CONSTRAINT escalations_check CHECK (((status <> 'assigned'::text) OR ((assignee IS NOT NULL) AND (assigned_at IS NOT NULL))))
+  CONSTRAINT escalations_check1 CHECK (((status = 'resolved'::text) = (resolved_at IS NOT NULL)))
+  CONSTRAINT escalations_check2 CHECK (((status = 'resolved'::text) = (resolution IS NOT NULL)))
+  CONSTRAINT escalations_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT escalations_priority_check CHECK ((priority = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'urgent'::text])))
+  CONSTRAINT escalations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'assigned'::text, 'resolved'::text])))
+  CONSTRAINT escalations_tenant_id_execution_id_fkey FOREIGN KEY (tenant_id, execution_id) REFERENCES executions(tenant_id, id)
+  CONSTRAINT escalations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE UNIQUE INDEX escalations_one_per_execution ON escalations USING btree (tenant_id, execution_id) WHERE (execution_id IS NOT NULL)
+  CREATE INDEX escalations_unresolved ON escalations USING btree (tenant_id, queue, opened_at) WHERE (status <> 'resolved'::text)
+  CREATE TRIGGER escalations_brief BEFORE UPDATE OF brief ON escalations FOR EACH ROW WHEN ((old.brief IS NOT NULL)) EXECUTE FUNCTION refuse('The brief of an escalation is written once.')
+  CREATE TRIGGER escalations_identity BEFORE UPDATE OF tenant_id, id, execution_id, reason, ticket, opened_at ON escalations FOR EACH ROW EXECUTE FUNCTION refuse('Why an escalation was opened never changes.')
+  CREATE TRIGGER escalations_kept BEFORE DELETE OR TRUNCATE ON escalations FOR EACH STATEMENT EXECUTE FUNCTION refuse('An escalation is never deleted.')
+  CREATE TRIGGER escalations_resolved BEFORE UPDATE OF queue, priority, status, assignee, resolution, assigned_at, resolved_at ON escalations FOR EACH ROW WHEN ((old.status = 'resolved'::text)) EXECUTE FUNCTION refuse('A resolved escalation stays as it was resolved.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (queue, priority, status, assignee, brief, late_outcomes, resolution, assigned_at, resolved_at) TO stepwarden_app
+
+TABLE executions WITH (fillfactor=80)
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  procedure_id text COLLATE "C" NOT NULL
+  procedure_key text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  version_number integer NOT NULL
+  definition_hash text COLLATE "C" NOT NULL
+  status text NOT NULL
+  outcome text
+  reason jsonb
+  reason_code text GENERATED AS (reason ->> 'code'::text)
+  semantics_version integer NOT NULL
+  durability text NOT NULL
+  mode text NOT NULL
+  input jsonb NOT NULL
+  ticket jsonb
+  context jsonb
+  customer_id text
+  ticket_id text
+  requester jsonb NOT NULL
+  on_behalf_of text
+  idempotency_key text COLLATE "C"
+  request_hash text COLLATE "C"
+  pins jsonb
+  tool_contracts jsonb NOT NULL
+  fence bigint NOT NULL DEFAULT 0
+  worker_id text COLLATE "C"
+  take_over_count integer NOT NULL DEFAULT 0
+  revision bigint NOT NULL DEFAULT 0
+  cancel_requested_at timestamp(3) with time zone
+  pause_requested_at timestamp(3) with time zone
+  result jsonb
+  conditions jsonb
+  created_at timestamp(3) with time zone NOT NULL
+  started_at timestamp(3) with time zone
+  ended_at timestamp(3) with time zone
+  CONSTRAINT executions_check CHECK (((status = 'completed'::text) = (outcome IS NOT NULL)))
+  CONSTRAINT executions_check1 CHECK (((status <> 'escalated'::text) OR (reason IS NOT NULL)))
+  CONSTRAINT executions_check2 CHECK (((status = ANY (ARRAY['completed'::text, 'escalated'::text, 'cancelled'::text])) = (ended_at IS NOT NULL)))
+  CONSTRAINT executions_check3 CHECK (((idempotency_key IS NULL) = (request_hash IS NULL)))
+  CONSTRAINT executions_durability_check CHECK ((durability = ANY (ARRAY['effect'::text, 'step'::text])))
+  CONSTRAINT executions_mode_check CHECK ((mode = ANY (ARRAY['automatic'::text, 'guided'::text])))
+  CONSTRAINT executions_outcome_check CHECK ((outcome = ANY (ARRAY['resolved'::text, 'declined'::text])))
+  CONSTRAINT executions_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT executions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text, 'paused'::text, 'completed'::text, 'escalated'::text, 'cancelled'::text])))
+  CREATE UNIQUE INDEX executions_idempotency ON executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
+  CREATE INDEX executions_in_progress ON executions USING btree (worker_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
+  CREATE TRIGGER executions_finished BEFORE UPDATE ON executions FOR EACH ROW WHEN ((old.status = ANY (ARRAY['completed'::text, 'escalated'::text, 'cancelled'::text]))) EXECUTE FUNCTION refuse('A finished execution never changes.')
+  CREATE TRIGGER executions_identity BEFORE UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of, idempotency_key, request_hash, pins, tool_contracts, created_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
+  CREATE TRIGGER executions_kept BEFORE DELETE OR TRUNCATE ON executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('An execution is never deleted.')
+  CREATE TRIGGER executions_of_active_version BEFORE INSERT ON executions FOR EACH ROW EXECUTE FUNCTION check_execution_start()
+  CREATE TRIGGER executions_only_forward BEFORE UPDATE ON executions FOR EACH ROW WHEN (((new.fence < old.fence) OR (new.revision < old.revision) OR (new.take_over_count < old.take_over_count) OR ((new.status = 'pending'::text) AND (old.status <> 'pending'::text)))) EXECUTE FUNCTION refuse('Fence, revision, take-overs and status of an execution never go back.')
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (status, outcome, reason, fence, worker_id, take_over_count, revision, cancel_requested_at, pause_requested_at, result, conditions, started_at, ended_at) TO stepwarden_app
+  GRANT SELECT (tenant_id, id, status, worker_id) TO stepwarden_system
+
+TABLE migrations
+  name text COLLATE "C" NOT NULL
+  applied_at timestamp(3) with time zone NOT NULL DEFAULT now()
+  min_code_version text NOT NULL
+  CONSTRAINT migrations_pkey PRIMARY KEY (name)
+  GRANT SELECT TO stepwarden_app
+
+TABLE procedure_versions
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  procedure_id text COLLATE "C" NOT NULL
+  version_number integer NOT NULL
+  status text NOT NULL DEFAULT 'draft'::text
+  definition jsonb NOT NULL
+  definition_hash text COLLATE "C" NOT NULL
+  summary text NOT NULL
+  purpose text NOT NULL
+  tool_contracts jsonb NOT NULL
+  findings jsonb NOT NULL
+  revision integer NOT NULL DEFAULT 1
+  author_ids text[] NOT NULL
+  based_on_version_id text COLLATE "C"
+  created_by jsonb NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  updated_by jsonb NOT NULL
+  updated_at timestamp(3) with time zone NOT NULL
+  procedure_key text COLLATE "C" NOT NULL GENERATED AS (definition ->> 'key'::text)
+  name text NOT NULL GENERATED AS (definition ->> 'name'::text)
+  description text NOT NULL GENERATED AS (definition ->> 'description'::text)
+  category text NOT NULL GENERATED AS COALESCE((definition ->> 'category'::text), 'general'::text)
+  issue_patterns jsonb NOT NULL GENERATED AS COALESCE((definition -> 'issuePatterns'::text), '[]'::jsonb)
+  internal boolean NOT NULL GENERATED AS (definition @> '{"internal": true}'::jsonb)
+  CONSTRAINT procedure_versions_author_ids_check CHECK ((cardinality(author_ids) >= 1))
+  CONSTRAINT procedure_versions_definition_check CHECK ((jsonb_typeof((definition -> 'steps'::text)) = 'array'::text))
+  CONSTRAINT procedure_versions_definition_hash_check CHECK ((definition_hash ~ '^[0-9a-f]{64}$'::text))
+  CONSTRAINT procedure_versions_findings_check CHECK ((jsonb_typeof(findings) = 'array'::text))
+  CONSTRAINT procedure_versions_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT procedure_versions_revision_check CHECK ((revision >= 1))
+  CONSTRAINT procedure_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'active'::text, 'deprecated'::text])))
+  CONSTRAINT procedure_versions_tenant_id_procedure_id_id_key UNIQUE (tenant_id, procedure_id, id)
+  CONSTRAINT procedure_versions_tenant_id_procedure_id_procedure_key_fkey FOREIGN KEY (tenant_id, procedure_id, procedure_key) REFERENCES procedures(tenant_id, id, key)
+  CONSTRAINT procedure_versions_tenant_id_procedure_id_version_number_key UNIQUE (tenant_id, procedure_id, version_number)
+  CONSTRAINT procedure_versions_tool_contracts_check CHECK ((jsonb_typeof(tool_contracts) = 'object'::text))
+  CONSTRAINT procedure_versions_version_number_check CHECK ((version_number >= 1))
+  CREATE UNIQUE INDEX procedure_versions_one_active ON procedure_versions USING btree (tenant_id, procedure_id) WHERE (status = 'active'::text)
+  CREATE INDEX procedure_versions_served ON procedure_versions USING btree (tenant_id, category) WHERE ((status = 'active'::text) AND (NOT internal))
+  CREATE TRIGGER procedure_versions_authors BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((NOT (new.author_ids @> old.author_ids))) EXECUTE FUNCTION refuse('Who has written a version stays its author.')
+  CREATE TRIGGER procedure_versions_begin_as_draft BEFORE INSERT ON procedure_versions FOR EACH ROW WHEN ((new.status <> 'draft'::text)) EXECUTE FUNCTION refuse('A new version is a draft; it becomes active by an update.')
+  CREATE TRIGGER procedure_versions_content BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((((old.status <> 'draft'::text) OR (new.status <> 'draft'::text)) AND ((((((((((old.definition IS DISTINCT FROM new.definition) OR (old.definition_hash IS DISTINCT FROM new.definition_hash)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.purpose IS DISTINCT FROM new.purpose)) OR (old.tool_contracts IS DISTINCT FROM new.tool_contracts)) OR (old.findings IS DISTINCT FROM new.findings)) OR (old.revision IS DISTINCT FROM new.revision)) OR (old.author_ids IS DISTINCT FROM new.author_ids)) OR (old.updated_by IS DISTINCT FROM new.updated_by)) OR (old.updated_at IS DISTINCT FROM new.updated_at)))) EXECUTE FUNCTION refuse('Only a draft can be edited; make a new version instead.')
+  CREATE TRIGGER procedure_versions_identity BEFORE UPDATE OF tenant_id, id, procedure_id, version_number, based_on_version_id, created_by, created_at ON procedure_versions FOR EACH ROW EXECUTE FUNCTION refuse('A version keeps its id, number, procedure and origin.')
+  CREATE TRIGGER procedure_versions_kept BEFORE DELETE ON procedure_versions FOR EACH ROW WHEN ((old.status <> 'draft'::text)) EXECUTE FUNCTION refuse('Only a draft can be deleted.')
+  CREATE TRIGGER procedure_versions_lifecycle BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.status <> new.status) AND (NOT ((old.status = 'draft'::text) AND (new.status = 'active'::text))) AND (NOT ((old.status = 'active'::text) AND (new.status = 'deprecated'::text))))) EXECUTE FUNCTION refuse('A version goes from draft to active to deprecated, and no other way.')
+  CREATE TRIGGER procedure_versions_no_truncate BEFORE TRUNCATE ON procedure_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse('Versions are never deleted together.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (status, definition, definition_hash, summary, purpose, tool_contracts, findings, revision, author_ids, updated_by, updated_at) TO stepwarden_app
+
+TABLE procedures
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  key text COLLATE "C" NOT NULL
+  latest_version_number integer NOT NULL DEFAULT 0
+  created_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT procedures_latest_version_number_check CHECK ((latest_version_number >= 0))
+  CONSTRAINT procedures_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT procedures_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT procedures_tenant_id_id_key_key UNIQUE (tenant_id, id, key)
+  CONSTRAINT procedures_tenant_id_key_key UNIQUE (tenant_id, key)
+  CREATE TRIGGER procedures_identity BEFORE UPDATE OF tenant_id, id, key, created_at ON procedures FOR EACH ROW EXECUTE FUNCTION refuse('A procedure keeps its id and key.')
+  CREATE TRIGGER procedures_kept BEFORE DELETE OR TRUNCATE ON procedures FOR EACH STATEMENT EXECUTE FUNCTION refuse('A procedure is never deleted.')
+  CREATE TRIGGER procedures_numbers_rise BEFORE UPDATE ON procedures FOR EACH ROW WHEN ((new.latest_version_number < old.latest_version_number)) EXECUTE FUNCTION refuse('A version number is never given twice.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (latest_version_number) TO stepwarden_app
+
+TABLE replies
+  tenant_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  text text NOT NULL
+  source text NOT NULL
+  facts jsonb NOT NULL
+  verification jsonb NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT replies_facts_check CHECK ((jsonb_typeof(facts) = 'array'::text))
+  CONSTRAINT replies_pkey PRIMARY KEY (tenant_id, execution_id)
+  CONSTRAINT replies_source_check CHECK ((source = ANY (ARRAY['built_in'::text, 'model'::text])))
+  CONSTRAINT replies_tenant_id_execution_id_fkey FOREIGN KEY (tenant_id, execution_id) REFERENCES executions(tenant_id, id)
+  CREATE TRIGGER replies_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON replies FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sent never changes.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE step_executions WITH (fillfactor=90)
+  tenant_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  ordinal integer NOT NULL
+  step_key text COLLATE "C" NOT NULL
+  iteration text COLLATE "C" NOT NULL DEFAULT ''::text
+  kind text NOT NULL
+  status text NOT NULL
+  attempt integer NOT NULL DEFAULT 1
+  input jsonb
+  output jsonb
+  error jsonb
+  attempts jsonb
+  tool text COLLATE "C"
+  started_at timestamp(3) with time zone NOT NULL
+  ended_at timestamp(3) with time zone
+  revision bigint NOT NULL
+  CONSTRAINT step_executions_attempt_check CHECK ((attempt >= 1))
+  CONSTRAINT step_executions_check CHECK (((status = ANY (ARRAY['running'::text, 'waiting'::text])) = (ended_at IS NULL)))
+  CONSTRAINT step_executions_ordinal_check CHECK ((ordinal >= 1))
+  CONSTRAINT step_executions_pkey PRIMARY KEY (tenant_id, execution_id, ordinal)
+  CONSTRAINT step_executions_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'completed'::text, 'failed'::text, 'skipped'::text, 'expired'::text, 'denied'::text])))
+  CREATE TRIGGER step_executions_finished BEFORE UPDATE ON step_executions FOR EACH ROW WHEN ((old.status <> ALL (ARRAY['running'::text, 'waiting'::text]))) EXECUTE FUNCTION refuse('A finished step never changes.')
+  CREATE TRIGGER step_executions_identity BEFORE UPDATE OF tenant_id, execution_id, ordinal, step_key, iteration, kind, input, tool, started_at ON step_executions FOR EACH ROW EXECUTE FUNCTION refuse('What a step was begun with never changes.')
+  CREATE TRIGGER step_executions_kept BEFORE DELETE OR TRUNCATE ON step_executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('A step of an execution is never deleted.')
+  CREATE TRIGGER step_executions_only_forward BEFORE UPDATE ON step_executions FOR EACH ROW WHEN (((new.attempt < old.attempt) OR (new.revision < old.revision) OR ((new.status = 'running'::text) AND (old.status <> 'running'::text)))) EXECUTE FUNCTION refuse('Attempt, revision and status of a step never go back.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (status, attempt, output, error, attempts, ended_at, revision) TO stepwarden_app
+
+TABLE tenants
+  id text COLLATE "C" NOT NULL
+  name text NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT tenants_id_check CHECK ((id ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text))
+  CONSTRAINT tenants_pkey PRIMARY KEY (id)
+  CREATE TRIGGER tenants_identity BEFORE UPDATE OF id, created_at ON tenants FOR EACH ROW EXECUTE FUNCTION refuse('The id of a tenant never changes.')
+  CREATE TRIGGER tenants_kept BEFORE DELETE OR TRUNCATE ON tenants FOR EACH STATEMENT EXECUTE FUNCTION refuse('A tenant is never deleted.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (name) TO stepwarden_app
+
+TABLE tool_contracts
+  tenant_id text COLLATE "C" NOT NULL
+  hash text COLLATE "C" NOT NULL
+  name text COLLATE "C" NOT NULL
+  contract jsonb NOT NULL
+  CONSTRAINT tool_contracts_hash_check CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
+  CONSTRAINT tool_contracts_pkey PRIMARY KEY (tenant_id, hash)
+  CONSTRAINT tool_contracts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER tool_contracts_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON tool_contracts FOR EACH STATEMENT EXECUTE FUNCTION refuse('A contract that was pinned never changes.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE version_embeddings
+  tenant_id text COLLATE "C" NOT NULL
+  model text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  text_hash text COLLATE "C" NOT NULL
+  embedding vector NOT NULL
+  dimensions integer NOT NULL GENERATED AS vector_dims(embedding)
+  CONSTRAINT version_embeddings_embedding_check CHECK (((vector_dims(embedding) >= 1) AND (vector_dims(embedding) <= 4096)))
+  CONSTRAINT version_embeddings_model_dimensions_fkey FOREIGN KEY (model, dimensions) REFERENCES embedding_models(name, dimensions)
+  CONSTRAINT version_embeddings_pkey PRIMARY KEY (tenant_id, model, version_id)
+  CONSTRAINT version_embeddings_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id) ON DELETE CASCADE
+  CREATE INDEX version_embeddings_version ON version_embeddings USING btree (tenant_id, version_id)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (text_hash, embedding) TO stepwarden_app
+
+TABLE workers
+  id text COLLATE "C" NOT NULL
+  lease_until timestamp(3) with time zone NOT NULL
+  started_at timestamp(3) with time zone NOT NULL
+  address text
+  lock_key bigint NOT NULL
+  CONSTRAINT workers_pkey PRIMARY KEY (id)
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (lease_until, address) TO stepwarden_app
+  GRANT SELECT (id, lease_until) TO stepwarden_system
+
+FUNCTION public.audit_hash(event audit_events)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+      SELECT encode(sha256(convert_to(
+        public.netstring(event.hash_version::text)
+        || public.netstring(event.tenant_id)
+        || public.netstring(event.seq::text)
+        || public.netstring(event.id)
+        || public.netstring(
+             to_char(event.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        || public.netstring(event.actor_id)
+        || public.netstring(event.actor_kind)
+        || public.netstring(event.actor)
+        || public.netstring(event.action)
+        || public.netstring(event.entity_kind)
+        || public.netstring(event.entity_id)
+        || public.netstring(event.before_hash)
+        || public.netstring(event.after_hash)
+        || public.netstring(event.details)
+        || public.netstring(event.origin)
+        || public.netstring(CASE WHEN event.ungoverned THEN 'true' ELSE 'false' END)
+        || public.netstring(event.prev_hash),
+        'UTF8')), 'hex')
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.chain_audit_event()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      INSERT INTO public.audit_heads (tenant_id, seq) VALUES (NEW.tenant_id, 0)
+        ON CONFLICT DO NOTHING;
+      SELECT h.seq + 1, h.hash INTO STRICT NEW.seq, NEW.prev_hash
+        FROM public.audit_heads h WHERE h.tenant_id = NEW.tenant_id FOR UPDATE;
+      NEW.hash_version := 1;
+      NEW.hash := public.audit_hash(NEW);
+      UPDATE public.audit_heads SET seq = NEW.seq, hash = NEW.hash WHERE tenant_id = NEW.tenant_id;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.check_activation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF NEW.active_until IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', CONSTRAINT = TG_NAME,
+          MESSAGE = 'An activation begins open and is closed later.';
+      END IF;
+      IF EXISTS (
+        SELECT FROM public.activations a
+        WHERE a.tenant_id = NEW.tenant_id AND a.procedure_id = NEW.procedure_id
+          AND a.active_until > NEW.active_from
+      ) THEN
+        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', CONSTRAINT = TG_NAME,
+          MESSAGE = 'An activation begins at or after the end of every earlier one.';
+      END IF;
+      IF NOT EXISTS (
+        SELECT FROM public.procedure_versions v
+        WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.version_id AND v.status = 'active'
+      ) THEN
+        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', CONSTRAINT = TG_NAME,
+          MESSAGE = 'An activation names an active version.';
+      END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.check_execution_start()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF NOT EXISTS (
+        SELECT FROM public.procedure_versions v
+        WHERE v.tenant_id = NEW.tenant_id
+          AND v.id = NEW.version_id
+          AND v.procedure_id = NEW.procedure_id
+          AND v.procedure_key = NEW.procedure_key
+          AND v.version_number = NEW.version_number
+          AND v.definition_hash = NEW.definition_hash
+          AND v.status = 'active'
+      ) THEN
+        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', CONSTRAINT = TG_NAME,
+          MESSAGE = 'An execution names an active version by its exact procedure, number and definition hash.';
+      END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.netstring(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+      SELECT CASE WHEN value IS NULL THEN '~' ELSE octet_length(value) || ':' || value || ',' END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.orphaned_executions(own_worker text, max integer)
+ RETURNS TABLE(tenant_id text, id text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT e.tenant_id, e.id
+      FROM public.executions e LEFT JOIN public.workers w ON w.id = e.worker_id
+      WHERE e.status IN ('pending', 'running')
+        AND e.worker_id IS DISTINCT FROM own_worker
+        AND (w.id IS NULL OR w.lease_until < clock_timestamp())
+      ORDER BY row_number() OVER (PARTITION BY e.tenant_id ORDER BY e.id), e.tenant_id
+      LIMIT max
+    $function$
+  OWNER stepwarden_system GRANTED TO unknown (OID=0), stepwarden_system
+
+FUNCTION public.refuse()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      RAISE EXCEPTION USING
+        ERRCODE = 'restrict_violation',
+        SCHEMA = TG_TABLE_SCHEMA,
+        TABLE = TG_TABLE_NAME,
+        CONSTRAINT = TG_NAME,
+        MESSAGE = TG_ARGV[0];
+    END
+    $function$
+  OWNER stepwarden_owner

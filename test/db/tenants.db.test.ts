@@ -1,0 +1,304 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { databaseRoles } from '../../src/db/roles.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { exampleAt, executionRow, insertProcedure, stepRow } from '../support/rows.ts'
+
+const db = await openTestDatabase()
+
+/** Not per tenant, by design. */
+const sharedTables = ['embedding_models', 'workers', 'migrations']
+
+async function tenantTables(): Promise<readonly string[]> {
+  return db.asOwner('default', async (client) => {
+    const { rows } = await client.query<{ relname: string }>(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
+    )
+    return rows.map((row) => row.relname).filter((name) => !sharedTables.includes(name))
+  })
+}
+
+beforeAll(async () => {
+  await db.addTenant('a')
+  await db.addTenant('b')
+  for (const tenant of ['a', 'b']) await fill(tenant)
+})
+
+async function fill(tenant: string): Promise<void> {
+  await insertProcedure(db.database, tenant, tenant)
+  const { kysely } = db.database.forTenant(tenant)
+  const own = { tenant_id: tenant }
+  const version = { procedure_id: `${tenant}_proc`, version_id: `${tenant}_active` }
+  await kysely
+    .insertInto('executions')
+    .values(executionRow({ ...own, ...version, id: `exec_${tenant}`, version_number: 2 }))
+    .execute()
+  await kysely
+    .insertInto('step_executions')
+    .values(stepRow({ ...own, execution_id: `exec_${tenant}`, ordinal: 1 }))
+    .execute()
+  await kysely
+    .insertInto('tool_contracts')
+    .values({ ...own, hash: 'a'.repeat(64), name: 'look', contract: '{}' })
+    .execute()
+  await kysely
+    .insertInto('embedding_models')
+    .values({ name: 'fake', dimensions: 2, threshold: 0.5, margin: 0.1, calibrated: true })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  await kysely
+    .insertInto('version_embeddings')
+    .values({
+      ...own,
+      model: 'fake',
+      version_id: `${tenant}_active`,
+      text_hash: 'x',
+      embedding: '[1,0]',
+    })
+    .execute()
+  const kept = { ...own, created_at: exampleAt }
+  await kysely
+    .insertInto('escalations')
+    .values({
+      ...own,
+      id: 'esc',
+      reason: '{"code":"no_procedure"}',
+      queue: 'support',
+      priority: 'normal',
+      opened_at: exampleAt,
+    })
+    .execute()
+  await kysely
+    .insertInto('coverage_gaps')
+    .values({
+      ...kept,
+      id: 'gap',
+      ticket: '{}',
+      candidates: '[]',
+      model: 'fake',
+      escalation_id: 'esc',
+    })
+    .execute()
+  await kysely
+    .insertInto('replies')
+    .values({
+      ...kept,
+      execution_id: `exec_${tenant}`,
+      text: 'Done.',
+      source: 'built_in',
+      facts: '[]',
+      verification: '{}',
+    })
+    .execute()
+  await kysely
+    .insertInto('desk_refunds')
+    .values({
+      ...kept,
+      id: 'rfd',
+      transaction_id: 'T',
+      amount: '29.00',
+      currency: 'USD',
+      state: 'submitted',
+      idempotency_key: 'k',
+    })
+    .execute()
+  await kysely
+    .insertInto('desk_messages')
+    .values({ ...kept, id: 'msg', idempotency_key: 'k', message: 'Hello' })
+    .execute()
+  await kysely
+    .insertInto('audit_events')
+    .values({
+      ...own,
+      id: 'aud',
+      at: exampleAt,
+      actor_id: 'ana',
+      actor_kind: 'human',
+      actor: '{"id":"ana","kind":"human"}',
+      action: 'tenant.fill',
+      entity_kind: 'tenant',
+      details: '{}',
+      ungoverned: false,
+    })
+    .execute()
+}
+
+describe.each(['application', 'owner'] as const)(
+  'a connection of one tenant, as the %s',
+  (role) => {
+    const as = role === 'owner' ? db.asOwner : db.asApp
+
+    it('reads only its own rows, of every table', async () => {
+      for (const table of await tenantTables()) {
+        const key = table === 'tenants' ? 'id' : 'tenant_id'
+        const rows = await as('a', async (client) => {
+          const result = await client.query(`SELECT ${key} AS tenant FROM ${table}`)
+          return result.rows
+        })
+
+        expect(rows.length, table).toBeGreaterThan(0)
+        expect(new Set(rows.map((row) => row.tenant)), table).toEqual(new Set(['a']))
+      }
+    })
+
+    it('finds nothing to change or delete in another tenant', async () => {
+      await as('a', async (client) => {
+        const touch = [
+          `UPDATE procedure_versions SET summary = 'Other.' WHERE tenant_id = 'b'`,
+          `DELETE FROM procedure_versions WHERE id = 'b_draft'`,
+          `UPDATE executions SET status = 'cancelled', ended_at = now() WHERE id = 'exec_b'`,
+          `UPDATE version_embeddings SET embedding = '[0,1]' WHERE version_id = 'b_active'`,
+          `DELETE FROM version_embeddings WHERE version_id = 'b_active'`,
+          `UPDATE tenants SET name = 'Other' WHERE id = 'b'`,
+        ]
+        for (const statement of touch) {
+          const { rowCount } = await client.query(statement)
+
+          expect(rowCount, statement).toBe(0)
+        }
+      })
+    })
+
+    it('cannot write a row of another tenant', async () => {
+      const inserts = [
+        `INSERT INTO procedures (tenant_id, id, key, created_at) VALUES ('b', 'new', 'NEW', now())`,
+        `INSERT INTO step_executions (tenant_id, execution_id, ordinal, step_key, kind, status, started_at, revision)
+       VALUES ('b', 'exec_b', 2, 'look', 'tool', 'running', now(), 1)`,
+        `INSERT INTO desk_messages VALUES ('b', 'new', 'new', 'Hello', now())`,
+        `INSERT INTO tenants VALUES ('c', 'C', now())`,
+      ]
+      for (const statement of inserts) {
+        const insert = as('a', (client) => client.query(statement))
+
+        await expect(insert, statement).rejects.toMatchObject({ code: '42501' })
+      }
+    })
+
+    it('cannot move a row of its own to another tenant', async () => {
+      const move = as('a', (client) => client.query(`UPDATE procedures SET tenant_id = 'b'`))
+
+      await expect(move).rejects.toMatchObject({ code: expect.stringMatching(/^(42501|23001)$/) })
+    })
+
+    it('sees nothing at all without a tenant', async () => {
+      for (const table of await tenantTables()) {
+        const { rowCount } = await as('', (client) => client.query(`SELECT FROM ${table}`))
+
+        expect(rowCount, table).toBe(0)
+      }
+    })
+  },
+)
+
+describe('every table', () => {
+  it('that has tenants is under forced row-level security and leads each key with the tenant', async () => {
+    const tables = await tenantTables()
+    await db.asOwner('default', async (client) => {
+      for (const table of tables) {
+        const { rows } = await client.query(
+          `SELECT relrowsecurity AND relforcerowsecurity AS forced FROM pg_class WHERE oid = $1::regclass`,
+          [table],
+        )
+        const { rows: keys } = await client.query<{ first: string; name: string }>(
+          `SELECT i.indexrelid::regclass::text AS name, a.attname AS first
+           FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+           WHERE i.indrelid = $1::regclass AND i.indisunique`,
+          [table],
+        )
+
+        expect(rows[0]?.forced, table).toBe(true)
+        for (const key of keys) {
+          expect(key.first, key.name).toBe(table === 'tenants' ? 'id' : 'tenant_id')
+        }
+      }
+    })
+  })
+
+  it('and function belongs to the owner, but for those that cross tenants', async () => {
+    await db.asOwner('default', async (client) => {
+      const { rows } = await client.query<{ name: string; owner: string }>(
+        `SELECT relname AS name, pg_get_userbyid(relowner) AS owner FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+         UNION ALL
+         SELECT p.proname, pg_get_userbyid(p.proowner) FROM pg_proc p
+         WHERE p.pronamespace = 'public'::regnamespace
+           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')`,
+      )
+      const others = rows.filter((row) => row.owner !== databaseRoles.owner)
+
+      expect(others).toEqual([{ name: 'orphaned_executions', owner: databaseRoles.system }])
+    })
+  })
+})
+
+describe('orphaned_executions', () => {
+  const ask = (own: string, max: number) =>
+    db.database.system.query<{ tenant_id: string; id: string }>(
+      'orphans',
+      'SELECT tenant_id, id FROM orphaned_executions($1, $2)',
+      [own, max],
+    )
+
+  beforeAll(async () => {
+    const { query } = db.database.system
+    const insert =
+      'INSERT INTO workers (id, lease_until, started_at, lock_key) VALUES ($1, $2, $2, 1)'
+    await query('worker', insert, ['work_alive', new Date('2999-01-01Z')])
+    await query('worker', insert, ['work_expired', new Date('2020-01-01Z')])
+    await db.addTenant('busy')
+    await insertProcedure(db.database, 'busy', 'busy')
+    const version = { tenant_id: 'busy', procedure_id: 'busy_proc', version_id: 'busy_active' }
+    const row = { ...version, version_number: 2 }
+    await db.database
+      .forTenant('busy')
+      .kysely.insertInto('executions')
+      .values([
+        executionRow({ ...row, id: 'exec_1_gone', worker_id: 'work_gone' }),
+        executionRow({ ...row, id: 'exec_2_alive', worker_id: 'work_alive' }),
+        executionRow({ ...row, id: 'exec_3_expired', worker_id: 'work_expired' }),
+        executionRow({ ...row, id: 'exec_4_own', worker_id: 'work_own' }),
+        executionRow({ ...row, id: 'exec_5_pending', status: 'pending', started_at: null }),
+        executionRow({ ...row, id: 'exec_6_waiting', status: 'waiting' }),
+        executionRow({
+          ...row,
+          id: 'exec_7_ended',
+          worker_id: 'work_gone',
+          status: 'cancelled',
+          ended_at: exampleAt,
+        }),
+      ])
+      .execute()
+  })
+
+  it('answers what nobody living works on, the oldest of each tenant first', async () => {
+    const rows = await ask('work_own', 100)
+
+    expect(rows.map((row) => `${row.tenant_id} ${row.id}`)).toEqual([
+      'a exec_a',
+      'b exec_b',
+      'busy exec_1_gone',
+      'busy exec_3_expired',
+      'busy exec_5_pending',
+    ])
+  })
+
+  it('answers no more than it is asked for, and ids only', async () => {
+    const rows = await ask('work_own', 2)
+
+    expect(rows).toEqual([
+      { tenant_id: 'a', id: 'exec_a' },
+      { tenant_id: 'b', id: 'exec_b' },
+    ])
+  })
+
+  it('is the only way across: its owner reads no other column and no other table', async () => {
+    const statements = ['SELECT input FROM executions', 'SELECT * FROM procedure_versions']
+    for (const statement of statements) {
+      const read = db.asOwner('', async (client) => {
+        await client.query(`SET ROLE ${databaseRoles.system}`)
+        return client.query(statement)
+      })
+
+      await expect(read).rejects.toMatchObject({ code: '42501' })
+    }
+  })
+})

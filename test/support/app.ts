@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { afterAll } from 'vitest'
+import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
+import { readDocument } from '../../src/documents/read-document.ts'
+import type { Principal, Role } from '../../src/domain/principal.ts'
+import type { Caller } from '../../src/operations/define.ts'
+import { operations } from '../../src/operations/registry.ts'
+import { openTestDatabase, type TestDatabase } from './database.ts'
+
+export interface TestApp {
+  readonly app: AppContext
+  readonly db: TestDatabase
+}
+
+/** The service on a database of this test file's own, with the demo's payment desk unless other tools are given. */
+export async function openTestApp(options: ContextOptions = {}): Promise<TestApp> {
+  const db = await openTestDatabase()
+  const app = await createContext(db.database, { tenantId: 'default', logLevel: 'silent' }, options)
+  afterAll(() => app[Symbol.asyncDispose]())
+  return { app, db }
+}
+
+export function principalOf(id: string, roles: readonly Role[], tenantId = 'default'): Principal {
+  return { id, kind: 'human', roles, groups: [], tenantId }
+}
+
+export function callerOf(
+  id = 'ann',
+  roles: readonly Role[] = ['agent', 'author', 'approver', 'admin', 'auditor'],
+  tenantId = 'default',
+): Caller {
+  return { principal: principalOf(id, roles, tenantId), origin: 'library' }
+}
+
+const seedFolder = new URL('../../seeds/procedures/', import.meta.url)
+
+/** The definition documents of the demo, as they stand in their files, by key. */
+export function seedDefinitions(): ReadonlyMap<string, Record<string, unknown>> {
+  return new Map(
+    readdirSync(seedFolder).map((name) => {
+      const document = readDocument(readFileSync(new URL(name, seedFolder), 'utf8'), { name })
+      const value = Object(document.value)
+      return [String(value.key), value] as const
+    }),
+  )
+}
+
+/** Makes the demo's procedures and activates them. */
+export async function seedProcedures(app: AppContext, caller = callerOf()): Promise<void> {
+  for (const [key, definition] of seedDefinitions()) {
+    await operations.createProcedure.invoke(app, caller, { definition })
+    await operations.activateVersion.invoke(app, caller, {
+      procedureKey: key,
+      versionNumber: 1,
+      seenActive: null,
+    })
+  }
+}

@@ -1,0 +1,34 @@
+import { defineConfig } from 'vitest/config'
+import { findPostgres } from './test/support/backends.ts'
+
+// The end of a test file's name says where it runs: `*.db.test.ts` on every backend, `*.pg.test.ts` on PostgreSQL
+// alone (it needs several connections), any other `*.test.ts` once, without a database of its own.
+const everyBackend = 'test/**/*.db.test.ts'
+const postgresOnly = 'test/**/*.pg.test.ts'
+
+export default defineConfig(async () => {
+  const postgres = await findPostgres()
+  const database = {
+    globalSetup: ['test/support/database-setup.ts'],
+    env: { STEPWARDEN_TEST_POSTGRES: postgres ?? '' },
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  }
+  return {
+    test: {
+      projects: [
+        {
+          test: {
+            name: 'unit',
+            include: ['test/**/*.test.ts'],
+            exclude: [everyBackend, postgresOnly],
+          },
+        },
+        { test: { name: 'pglite', include: [everyBackend], ...database } },
+        ...(postgres === undefined
+          ? []
+          : [{ test: { name: 'postgres', include: [everyBackend, postgresOnly], ...database } }]),
+      ],
+    },
+  }
+})
