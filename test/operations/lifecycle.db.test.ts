@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { verifyChain } from '../../src/domain/audit.ts'
 import { operations } from '../../src/operations/registry.ts'
-import { callerOf, openTestApp, seedDefinitions } from '../support/app.ts'
+import { openTestApp, seedDefinitions } from '../support/app.ts'
+import { callerOf } from '../support/caller.ts'
 
 const { app, db } = await openTestApp()
 const admin = callerOf()

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/domain/canonical.ts'
 import { operations } from '../../src/operations/registry.ts'
-import { callerOf, openTestApp, seedProcedures } from '../support/app.ts'
+import { openTestApp, seedProcedures } from '../support/app.ts'
+import { callerOf } from '../support/caller.ts'
 
 const { app, db } = await openTestApp()
 const agent = callerOf('ann', ['agent'])

@@ -2,9 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll } from 'vitest'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
 import { readDocument } from '../../src/documents/read-document.ts'
-import type { Principal, Role } from '../../src/domain/principal.ts'
-import type { Caller } from '../../src/operations/define.ts'
 import { operations } from '../../src/operations/registry.ts'
+import { callerOf } from './caller.ts'
 import { openTestDatabase, type TestDatabase } from './database.ts'
 
 export interface TestApp {
@@ -18,18 +17,6 @@ export async function openTestApp(options: ContextOptions = {}): Promise<TestApp
   const app = await createContext(db.database, { tenantId: 'default', logLevel: 'silent' }, options)
   afterAll(() => app[Symbol.asyncDispose]())
   return { app, db }
-}
-
-export function principalOf(id: string, roles: readonly Role[], tenantId = 'default'): Principal {
-  return { id, kind: 'human', roles, groups: [], tenantId }
-}
-
-export function callerOf(
-  id = 'ann',
-  roles: readonly Role[] = ['agent', 'author', 'approver', 'admin', 'auditor'],
-  tenantId = 'default',
-): Caller {
-  return { principal: principalOf(id, roles, tenantId), origin: 'library' }
 }
 
 const seedFolder = new URL('../../seeds/procedures/', import.meta.url)

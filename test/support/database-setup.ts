@@ -1,5 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostgreSqlContainer } from '@testcontainers/postgresql'
@@ -87,10 +95,20 @@ async function embeddedTemplate(): Promise<string> {
     const unfinished = `${file}.${randomBytes(4).toString('hex')}`
     writeFileSync(unfinished, Buffer.from(await dump.arrayBuffer()))
     renameSync(unfinished, file)
+    removeOldTemplates()
   } finally {
     await close()
   }
   return file
+}
+
+/** Each has 40 MB. One that is younger than a day may be in use by another checkout. */
+function removeOldTemplates(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const file = join(tmpdir(), name)
+    if (!/^stepwarden-template-.*\.tar/.test(name)) continue
+    if (Date.now() - statSync(file).mtimeMs > 24 * 3_600_000) rmSync(file, { force: true })
+  }
 }
 
 async function postgresTemplate(url: string): Promise<string> {

@@ -66,7 +66,8 @@ const schemaQuery = `
     UNION ALL
     SELECT '~' || proname, 1, '', E'\\n' || definition || '  OWNER ' || owner
       || CASE WHEN proacl IS NULL THEN '' ELSE ' GRANTED TO '
-         || (SELECT string_agg(pg_get_userbyid(x.grantee), ', ') FROM aclexplode(proacl) x) END
+         || (SELECT string_agg(CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(x.grantee) END, ', ' ORDER BY 1)
+            FROM aclexplode(proacl) x) END
     FROM functions
   )
   SELECT replace(line, 'CREATE OR REPLACE FUNCTION', 'FUNCTION') AS line

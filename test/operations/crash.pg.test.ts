@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createContext } from '../../src/context.ts'
+import { claimExecution, findExecution, insertExecution } from '../../src/db/queries/executions.ts'
+import { isServiceError } from '../../src/domain/errors.ts'
+import { newId } from '../../src/domain/ids.ts'
+import { openTestApp, seedProcedures } from '../support/app.ts'
+import { principalOf } from '../support/caller.ts'
+import { crashAt, expectWhole } from '../support/crash.ts'
+import { openTestDatabase } from '../support/database.ts'
+
+describe('kill -9 of a worker on a server', () => {
+  // On a server a dead worker is seen by its session, so another process takes over at once.
+  it.each([2, 9, 10, 12, 15])(
+    'at boundary %i loses nothing and does nothing twice',
+    async (stopAt) => {
+      const db = await openTestDatabase()
+      const url = 'url' in db.config ? db.config.url : ''
+      {
+        await using app = await createContext(db.database, {
+          tenantId: 'default',
+          logLevel: 'silent',
+        })
+        await seedProcedures(app)
+      }
+
+      await crashAt(url, stopAt)
+
+      await expectWhole({ url }, true)
+    },
+    60_000,
+  )
+})
+
+describe('a stale fence', () => {
+  let test: Awaited<ReturnType<typeof openTestApp>>
+
+  beforeAll(async () => {
+    test = await openTestApp()
+    await seedProcedures(test.app)
+  })
+
+  it('writes nothing: no row, no end, no escalation', async () => {
+    const { app, db } = test
+    const tenant = db.database.forTenant('default')
+    const version = await tenant.kysely
+      .selectFrom('procedure_versions')
+      .selectAll()
+      .where('procedure_key', '=', 'REFUND_DELAY_PLAYBOOK')
+      .executeTakeFirstOrThrow()
+    const executionId = newId('execution', Date.now())
+    const stale = await insertExecution(tenant, {
+      start: {
+        executionId,
+        tenantId: 'default',
+        requester: principalOf('ann', ['agent']),
+        startedAt: Date.now(),
+        input: {},
+        ticket: null,
+      },
+      version: {
+        id: version.id as never,
+        procedureId: version.procedure_id as never,
+        procedureKey: version.procedure_key,
+        versionNumber: version.version_number,
+        definitionHash: version.definition_hash,
+        toolContracts: {},
+      },
+      durability: 'effect',
+      workerId: app.worker.id,
+      context: null,
+      customerId: null,
+      ticketId: null,
+      onBehalfOf: null,
+      idempotencyKey: null,
+      requestHash: null,
+    })
+    const execution = await findExecution(tenant.kysely, executionId)
+    if (stale === undefined || execution === undefined) throw new Error('not started')
+    const claims = await Promise.all(
+      [1, 2].map(() => claimExecution(tenant.kysely, execution, app.worker.id)),
+    )
+    const row = {
+      ordinal: 1,
+      stepKey: 'identify_transaction',
+      iteration: '',
+      kind: 'compute',
+      status: 'completed',
+      attempt: 1,
+      tool: null,
+      input: null,
+      output: {},
+      error: null,
+      attempts: null,
+      startedAt: Date.now(),
+      endedAt: Date.now(),
+    } as const
+
+    const attempts = await Promise.allSettled([
+      app.journal.commit(stale, [row]),
+      app.journal.commit(stale, [row], {
+        status: 'escalated',
+        outcome: null,
+        reason: { code: 'internal_error', message: 'stale' },
+        result: null,
+        conditions: [],
+        endedAt: Date.now(),
+      }),
+    ])
+
+    // Of two that claim at once one has it, and the old claim is worth nothing.
+    expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1)
+    for (const attempt of attempts) {
+      expect(attempt.status === 'rejected' && isServiceError(attempt.reason, 'LEASE_LOST')).toBe(
+        true,
+      )
+    }
+    const rows = await tenant.kysely.selectFrom('step_executions').selectAll().execute()
+    const escalations = await tenant.kysely.selectFrom('escalations').selectAll().execute()
+    expect([rows, escalations]).toEqual([[], []])
+    expect((await findExecution(tenant.kysely, executionId))?.status).toBe('running')
+  })
+})
