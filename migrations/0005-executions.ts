@@ -201,7 +201,9 @@ async function findOrphans(db: Kysely<unknown>): Promise<void> {
     GRANT SELECT (tenant_id, id, status, worker_id) ON public.executions TO stepwarden_system`.execute(
     db,
   )
-  await sql`GRANT SELECT (id, lease_until, lock_key) ON public.workers TO stepwarden_system`.execute(db)
+  await sql`GRANT SELECT (id, lease_until, lock_key) ON public.workers TO stepwarden_system`.execute(
+    db,
+  )
   await sql`
     CREATE POLICY system_rows ON public.executions FOR SELECT TO stepwarden_system USING (true)`.execute(
     db,
@@ -224,13 +226,14 @@ async function findOrphans(db: Kysely<unknown>): Promise<void> {
       ORDER BY row_number() OVER (PARTITION BY e.tenant_id ORDER BY e.id), e.tenant_id
       LIMIT max
     $$`.execute(db)
-  await sql`ALTER FUNCTION public.orphaned_executions(text, integer) OWNER TO stepwarden_system`.execute(
-    db,
-  )
   await sql`REVOKE ALL ON FUNCTION public.orphaned_executions(text, integer) FROM PUBLIC`.execute(
     db,
   )
   await sql`GRANT EXECUTE ON FUNCTION public.orphaned_executions(text, integer) TO stepwarden_app`.execute(
+    db,
+  )
+  // Last, because from here on only its new owner can grant it.
+  await sql`ALTER FUNCTION public.orphaned_executions(text, integer) OWNER TO stepwarden_system`.execute(
     db,
   )
 }

@@ -12,7 +12,7 @@ import type { Problem } from './problem.ts'
 export { checkExpression } from './expression/check.ts'
 export { isGuarded, type Read } from './expression/reads.ts'
 export { type Finding, type FindingRule, findingRules } from './expression/report.ts'
-export type { Path, Root, Scope } from './expression/scope.ts'
+export type { Path, Scope } from './expression/scope.ts'
 export { type ScopeTypes, stepType } from './expression/scope-types.ts'
 export { addWorkdays, type Calendar, defaultCalendar } from './expression/time.ts'
 export {

@@ -166,7 +166,7 @@ function noteKey(value: JsonObject, path: Path, reading: Reading): void {
   if (typeof value.key !== 'string') return
   const place = pathText([...path, 'key'])
   const first = reading.keyPaths.get(value.key)
-  if (true) reading.keyPaths.set(value.key, place)
+  if (first === undefined) reading.keyPaths.set(value.key, place)
   else
     refuse(
       reading,

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { migrateSchema } from '../../src/db/migrate.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { describeSchema } from '../support/describe-schema.ts'
+import { executionRow, insertProcedure } from '../support/rows.ts'
 
 const db = await openTestDatabase()
 
@@ -109,6 +110,35 @@ function describeType(type: string): string {
 function sorted(lines: readonly string[]): readonly string[] {
   return [...lines].sort()
 }
+
+describe('a commit of a running execution', () => {
+  it('touches no index, so that it stays on its page', async () => {
+    await insertProcedure(db.database, 'default', 'hot')
+    const version = { procedure_id: 'hot_proc', version_id: 'hot_active', version_number: 2 }
+    await db.database
+      .forTenant('default')
+      .kysely.insertInto('executions')
+      .values(executionRow({ tenant_id: 'default', id: 'exec_hot', ...version, worker_id: 'work' }))
+      .execute()
+
+    const counts = await db.asApp('default', async (client) => {
+      await client.query('BEGIN')
+      for (let commit = 0; commit < 5; commit += 1) {
+        await client.query(
+          `UPDATE executions SET revision = revision + 1, fence = fence + 1 WHERE id = 'exec_hot'`,
+        )
+      }
+      const { rows } = await client.query(
+        `SELECT pg_stat_get_xact_tuples_updated(t)::int AS updated, pg_stat_get_xact_tuples_hot_updated(t)::int AS hot
+         FROM (SELECT 'executions'::regclass) AS names (t)`,
+      )
+      await client.query('ROLLBACK')
+      return rows
+    })
+
+    expect(counts).toEqual([{ updated: 5, hot: 5 }])
+  })
+})
 
 describe('migrating', () => {
   it('twice changes nothing', async () => {

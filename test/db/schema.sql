@@ -347,7 +347,7 @@ TABLE step_executions WITH (fillfactor=90)
   started_at timestamp(3) with time zone NOT NULL
   ended_at timestamp(3) with time zone
   revision bigint NOT NULL
-  CONSTRAINT step_executions_attempt_check CHECK ((attempt >= 1))
+  CONSTRAINT step_executions_attempt_check CHECK ((attempt >= 0))
   CONSTRAINT step_executions_check CHECK (((status = ANY (ARRAY['running'::text, 'waiting'::text])) = (ended_at IS NULL)))
   CONSTRAINT step_executions_ordinal_check CHECK ((ordinal >= 1))
   CONSTRAINT step_executions_pkey PRIMARY KEY (tenant_id, execution_id, ordinal)
@@ -416,7 +416,7 @@ TABLE workers
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (lease_until, address) TO stepwarden_app
-  GRANT SELECT (id, lease_until) TO stepwarden_system
+  GRANT SELECT (id, lease_until, lock_key) TO stepwarden_system
 
 FUNCTION public.audit_hash(event audit_events)
  RETURNS text
@@ -536,11 +536,16 @@ AS $function$
       FROM public.executions e LEFT JOIN public.workers w ON w.id = e.worker_id
       WHERE e.status IN ('pending', 'running')
         AND e.worker_id IS DISTINCT FROM own_worker
-        AND (w.id IS NULL OR w.lease_until < clock_timestamp())
+        AND (w.id IS NULL OR w.lease_until < clock_timestamp() OR NOT EXISTS (
+          SELECT FROM pg_locks l
+          WHERE l.locktype = 'advisory' AND l.granted
+            AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+            AND l.classid::bigint = w.lock_key >> 32 AND l.objid::bigint = w.lock_key & 4294967295
+            AND l.objsubid = 1))
       ORDER BY row_number() OVER (PARTITION BY e.tenant_id ORDER BY e.id), e.tenant_id
       LIMIT max
     $function$
-  OWNER stepwarden_system GRANTED TO unknown (OID=0), stepwarden_system
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.refuse()
  RETURNS trigger

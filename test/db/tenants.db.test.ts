@@ -241,9 +241,12 @@ describe('orphaned_executions', () => {
   beforeAll(async () => {
     const { query } = db.database.system
     const insert =
-      'INSERT INTO workers (id, lease_until, started_at, lock_key) VALUES ($1, $2, $2, 1)'
-    await query('worker', insert, ['work_alive', new Date('2999-01-01Z')])
-    await query('worker', insert, ['work_expired', new Date('2020-01-01Z')])
+      'INSERT INTO workers (id, lease_until, started_at, lock_key) VALUES ($1, $2, $2, $3)'
+    // As registerWorker does, but on a connection of the pool, which the embedded database has as well.
+    for (const key of [1, 2]) await query('hold', 'SELECT pg_advisory_lock($1)', [key])
+    await query('worker', insert, ['work_alive', new Date('2999-01-01Z'), 1])
+    await query('worker', insert, ['work_expired', new Date('2020-01-01Z'), 2])
+    await query('worker', insert, ['work_died', new Date('2999-01-01Z'), 3])
     await db.addTenant('busy')
     await insertProcedure(db.database, 'busy', 'busy')
     const version = { tenant_id: 'busy', procedure_id: 'busy_proc', version_id: 'busy_active' }
@@ -258,6 +261,7 @@ describe('orphaned_executions', () => {
         executionRow({ ...row, id: 'exec_4_own', worker_id: 'work_own' }),
         executionRow({ ...row, id: 'exec_5_pending', status: 'pending', started_at: null }),
         executionRow({ ...row, id: 'exec_6_waiting', status: 'waiting' }),
+        executionRow({ ...row, id: 'exec_8_died', worker_id: 'work_died' }),
         executionRow({
           ...row,
           id: 'exec_7_ended',
@@ -278,6 +282,7 @@ describe('orphaned_executions', () => {
       'busy exec_1_gone',
       'busy exec_3_expired',
       'busy exec_5_pending',
+      'busy exec_8_died',
     ])
   })
 
@@ -288,6 +293,18 @@ describe('orphaned_executions', () => {
       { tenant_id: 'a', id: 'exec_a' },
       { tenant_id: 'b', id: 'exec_b' },
     ])
+  })
+
+  it('may be called by nobody but the application', async () => {
+    const { rows } = await db.asOwner('', (client) =>
+      client.query(
+        `SELECT has_function_privilege('stepwarden_app', f, 'execute') AS app,
+           has_function_privilege('public', f, 'execute') AS public
+         FROM (SELECT 'orphaned_executions(text, integer)'::regprocedure) AS names (f)`,
+      ),
+    )
+
+    expect(rows).toEqual([{ app: true, public: false }])
   })
 
   it('is the only way across: its owner reads no other column and no other table', async () => {

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type AuditEvent, auditHash, verifyChain } from '../../src/domain/audit.ts'
+import { sha256 } from '../../src/domain/canonical.ts'
 
 const first = {
   tenantId: 'default',
@@ -36,6 +38,14 @@ describe('auditHash', () => {
     expect(auditHash(first)).toBe(
       '26119ecf10e80aa0c7eb21dbe9d3139bd194ee433056b2d8e23c600233fe8722',
     )
+  })
+
+  it('is what the bytes written in the documentation hash to', () => {
+    const page = readFileSync('docs/decisions/0002-rows.md', 'utf8')
+    const [, bytes = '', hash] = /printf '%s' '(.*)' \| sha256sum\n# (\w+)/.exec(page) ?? []
+
+    expect(sha256(bytes)).toBe(hash)
+    expect(auditHash(first)).toBe(hash)
   })
 
   it('changes with every column, and tells null from empty and from its own mark', () => {

@@ -246,6 +246,7 @@ describe('the type of a schema', () => {
       },
       $ref: '#/$defs/node',
     }
+    const beside = { type: 'object', properties: { tree, amount: { type: 'number' } } }
     const laughs = Object.fromEntries(
       Array.from({ length: 30 }, (_, n) => [
         `d${n}`,
@@ -257,6 +258,8 @@ describe('the type of a schema', () => {
     )
 
     expect(typeOfSchema(tree).kind).toBe('object')
+    const type = typeOfSchema({ ...beside, $defs: tree.$defs })
+    expect(type.kind === 'object' && type.fields.get('amount')?.type).toBe(numberType)
     expect(typeOfSchema({ $ref: '#/$defs/d0', $defs: laughs }).kind).toBe('object')
   })
 

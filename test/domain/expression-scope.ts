@@ -1,7 +1,7 @@
 import { type Expression, parseExpression, type Scope } from '../../src/domain/expression.ts'
 import type { Json } from '../../src/domain/json.ts'
 
-export const testNow = Date.parse('2026-11-27T15:30:00.000Z')
+const testNow = Date.parse('2026-11-27T15:30:00.000Z')
 
 /** A scope with nothing in it but what a test names. */
 export function scopeWith(parts: Partial<Scope> = {}): Scope {

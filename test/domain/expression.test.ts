@@ -86,6 +86,8 @@ describe('evaluating an expression', () => {
     ['output', 'only in expect and until'],
     ['input.none == 1', 'input.none is null'],
     ['1 != input.none', 'input.none is null'],
+    ['input.none == input.none', 'input.none is null'],
+    ['input.none != input.mixed[0]', 'input.none is null'],
     ['input.none in [1]', 'input.none is null'],
     ['input.none < 1', 'input.none is null'],
     ['1 < null', 'cannot take null'],
@@ -229,6 +231,9 @@ describe('what an expression reads', () => {
     ['(has(steps.a.output.x) || has(steps.a.output.y)) && steps.a.output.x', false],
     ['has(steps.a.output.y) || steps.a.output.x', false],
     ["steps.a.status == 'failed' && steps.a.output.x", false],
+    ["steps.a.status != 'completed' && steps.a.output.x", false],
+    ["steps.a.status == 'completed' || steps.a.output.x", false],
+    ['steps.a.output.x == null && steps.a.output.x', false],
     ['steps.a.output.x && has(steps.a.output)', false],
     ['has(steps.b.output) && steps.a.output.x', false],
   ])('knows whether an output is guarded: %s', (source, expected) => {

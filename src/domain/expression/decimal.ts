@@ -26,7 +26,7 @@ export function multiply(a: number, b: number): number {
   return toNumber({ units: left.units * right.units, scale: left.scale + right.scale })
 }
 
-/** The nearest double to the quotient of the two decimals. `b` must not be zero. */
+/** The quotient of the two decimals to at least 25 digits, as the nearest double. `b` must not be zero. */
 export function divide(a: number, b: number): number {
   // IEEE division rounds correctly, and both operands mean exactly themselves.
   if (Number.isSafeInteger(a) && Number.isSafeInteger(b)) return a / b
@@ -35,11 +35,7 @@ export function divide(a: number, b: number): number {
   const numerator = left.units * 10n ** BigInt(right.scale)
   const denominator = right.units * 10n ** BigInt(left.scale)
   const digits = Math.max(0, 25 + digitCount(denominator) - digitCount(numerator))
-  const scaled = numerator * 10n ** BigInt(digits)
-  const quotient = scaled / denominator
-  // One more digit tells the conversion that the quotient lies above what was written, for ties.
-  const sticky = scaled % denominator === 0n ? '0' : '1'
-  return Number(`${quotient}${sticky}e${-(digits + 1)}`)
+  return toNumber({ units: (numerator * 10n ** BigInt(digits)) / denominator, scale: digits })
 }
 
 /** The remainder with the sign of `a`. `b` must not be zero. */

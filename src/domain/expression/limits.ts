@@ -7,9 +7,9 @@ export const maxDepth = 40
 /** How deep `all`, `map` and their like may stand in one another. */
 export const maxMacroDepth = 2
 /** The longest list that an expression walks or builds. */
-export const maxItems = 1_000
+const maxItems = 1_000
 /** The longest text that an expression builds, in UTF-16 code units. */
-export const maxText = 65_536
+const maxText = 65_536
 /** The longest pattern of `matches()`, and the largest program that it may become. */
 export const maxPattern = 500
 export const maxPatternProgram = 2_000

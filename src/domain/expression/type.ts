@@ -31,7 +31,6 @@ export const booleanType: Type = { kind: 'boolean' }
 export const numberType: Type = { kind: 'number' }
 export const stringType: Type = { kind: 'string' }
 export const timestampType: Type = { kind: 'timestamp' }
-export const neverType: Type = { kind: 'union', of: [] }
 
 export function listType(of: Type): Type {
   return { kind: 'list', of }
