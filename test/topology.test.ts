@@ -24,6 +24,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   // Builds the concrete parts, the tools of the demo among them, and hands them to the operations.
   'context.ts': [...foundations, ...effects, 'seeds'],
   operations: [...foundations, ...effects, 'context.ts'],
+  'library.ts': [...foundations, 'context.ts', 'operations'],
   http: [...foundations, 'context.ts', 'operations'],
   mcp: [...foundations, 'context.ts', 'operations'],
   // `serve` opens the other doors.

@@ -82,6 +82,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
     effect,
     idempotent: effect === 'read' || (declaration.idempotent ?? false),
     requires: sortedSet(requires),
+    limits: [],
     input,
     output,
     timeoutMs: timeoutMs ?? defaultToolTimeoutMs,

@@ -18,6 +18,8 @@ export interface ToolContract {
   readonly idempotent: boolean
   /** Tools that must have completed in the same execution before this one may run. */
   readonly requires: readonly string[]
+  /** How much it may be used in a time. None can be declared yet; the place is in the hash from the start. */
+  readonly limits: readonly JsonObject[]
   readonly input: JsonSchema
   readonly output: JsonSchema
   /** Per attempt. */

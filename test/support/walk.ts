@@ -18,6 +18,7 @@ export function contractOf(name: string, overrides: Partial<ToolContract> = {}):
     effect: 'read',
     idempotent: true,
     requires: [],
+    limits: [],
     input: { type: 'object' },
     output: {},
     timeoutMs: 30_000,
