@@ -9,7 +9,7 @@ import {
   typeOfSchema,
   typeOfValue,
 } from './expression.ts'
-import type { Json } from './json.ts'
+import type { Json, JsonSchema } from './json.ts'
 import { type Problem, pathText } from './problem.ts'
 import type { Condition } from './step.ts'
 import { checkSteps } from './step-checks.ts'
@@ -142,7 +142,7 @@ export class DefinitionCheck {
   #types(output?: Type): ScopeTypes {
     const { input, policy } = this.definition
     return {
-      input: input === undefined ? objectOfAnything : typeOfSchema(input),
+      input: input === undefined ? objectOfAnything : typeOfInput(input),
       policy: typeOfValue(policy ?? {}),
       steps: this.stepTypes,
       ...(output !== undefined && { output }),
@@ -187,6 +187,12 @@ const minPatterns = 4
 const noCompletion =
   'no completion condition: the run counts as resolved whenever its steps come to an end'
 const objectOfAnything: Type = typeOfSchema({ type: 'object' })
+
+/** A playbook that names its input reads no other: a name that it does not declare is a slip of the pen. */
+function typeOfInput(input: JsonSchema): Type {
+  const isClosed = input.properties !== undefined && input.additionalProperties === undefined
+  return typeOfSchema(isClosed ? { ...input, additionalProperties: false } : input)
+}
 
 function at(line?: number, column?: number): { readonly line?: number; readonly column?: number } {
   return {

@@ -209,6 +209,7 @@ const registry = {
   DATA_FOLDER_IN_USE: define<{ folder: string; holder: string; nextMove: string }>(
     'unavailable',
     (d) => `The data folder ${d.folder} is in use by ${d.holder}. ${d.nextMove}`,
+    { retryable: true },
   ),
   DATA_FOLDER_UNUSABLE: define<{ folder: string; problem: string }>(
     'unavailable',
@@ -296,7 +297,13 @@ export function isServiceError<C extends ErrorCode = ErrorCode>(
   return error instanceof ServiceError && (code === undefined || error.code === code)
 }
 
-/** All codes with their kinds, for the documentation and the tests that hold it equal. */
-export const errorCodes: ReadonlyMap<ErrorCode, ErrorKind> = new Map(
-  Object.entries(registry).map(([code, entry]) => [code as ErrorCode, entry.kind]),
+/** What is fixed for each code, for the documentation and the tests that hold it equal. */
+export const errorCodes: ReadonlyMap<
+  ErrorCode,
+  { readonly kind: ErrorKind; readonly retryable: boolean }
+> = new Map(
+  Object.entries(registry).map(([code, { kind, retryable }]) => [
+    code as ErrorCode,
+    { kind, retryable },
+  ]),
 )

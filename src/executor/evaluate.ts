@@ -40,11 +40,12 @@ export function evaluateCondition(expression: Expression, scope: Scope): Evaluat
   const result = evaluate(expression, scope)
   if (!result.ok) return result
   if (typeof result.value === 'boolean') return { ok: true, value: result.value }
-  const found = JSON.stringify(result.value).slice(0, 80)
+  // Names the kind and not the value, which may be sensitive.
+  const found = Array.isArray(result.value) ? 'list' : typeof result.value
   return {
     ok: false,
     code: 'expression_failed',
-    message: `'${expression.source}' gave ${found}, and a condition must give true or false`,
+    message: `'${expression.source}' gave a ${found}, and a condition must give true or false`,
   }
 }
 

@@ -4,8 +4,8 @@ import { ServiceError } from '../domain/errors.ts'
 import { defineOperation } from './define.ts'
 import { escalationOutput, toEscalationOutput } from './escalation-output.ts'
 import { runOutput } from './execution-output.ts'
+import { readRun } from './read-run.ts'
 import { escalationId } from './shapes.ts'
-import { readRun } from './start-execution.ts'
 
 /** One escalation with its brief: what was asked, what was done and seen, and what is open. */
 export const getEscalation = defineOperation({

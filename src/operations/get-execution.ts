@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { defineOperation } from './define.ts'
 import { runOutput } from './execution-output.ts'
+import { readRun } from './read-run.ts'
 import { executionId } from './shapes.ts'
-import { readRun } from './start-execution.ts'
 
 export const getExecution = defineOperation({
   name: 'getExecution',

@@ -6,9 +6,10 @@ import { reasonOf } from '../domain/escalation.ts'
 import { noMatchReply } from '../reply/built-in.ts'
 import { defineOperation } from './define.ts'
 import { replyOutput, runOutput } from './execution-output.ts'
+import { findRepeatedRun, runVersion } from './run-version.ts'
 import { search, searchInput, selectionOutput } from './search-procedures.ts'
 import { procedureKey, ticket } from './shapes.ts'
-import { runVersion, startInput } from './start-execution.ts'
+import { startInput } from './start-execution.ts'
 
 const { issue: _issue, ...searchOptions } = searchInput
 
@@ -38,6 +39,8 @@ export const resolveTicket = defineOperation({
   async run(context, request) {
     const { app, db } = context
     const selection = await search(context, { ...request, issue: request.ticket.text })
+    const repeated = await findRepeatedRun(context, request)
+    if (repeated !== undefined) return { selection, ...repeated, triageId: null }
     const key = request.procedureKey ?? selection.procedureKey
     if (key !== null) {
       const version = await findActiveVersion(db.kysely, key)

@@ -3,9 +3,11 @@ import { createContext } from '../../src/context.ts'
 import { claimExecution, findExecution, insertExecution } from '../../src/db/queries/executions.ts'
 import { isServiceError } from '../../src/domain/errors.ts'
 import { newId } from '../../src/domain/ids.ts'
+import { recoverExecutions } from '../../src/operations/carry-out.ts'
+import { operations } from '../../src/operations/registry.ts'
 import { openTestApp, seedProcedures } from '../support/app.ts'
-import { principalOf } from '../support/caller.ts'
-import { crashAt, expectWhole } from '../support/crash.ts'
+import { callerOf, principalOf } from '../support/caller.ts'
+import { crashAt, duplicateTicket, expectWhole } from '../support/crash.ts'
 import { openTestDatabase } from '../support/database.ts'
 
 describe('kill -9 of a worker on a server', () => {
@@ -29,6 +31,28 @@ describe('kill -9 of a worker on a server', () => {
     },
     60_000,
   )
+})
+
+describe('a living worker', () => {
+  it('keeps its runs', async () => {
+    const { app, db } = await openTestApp()
+    await seedProcedures(app)
+    const seen: unknown[] = []
+    const config = { tenantId: 'default', logLevel: 'silent' } as const
+    await using other = await createContext(db.database, config)
+    await using busy = await createContext(db.database, config, {
+      onBoundary(boundary, detail) {
+        if (boundary === 'after_commit' && detail === 'start') seen.push(recoverExecutions(other))
+      },
+    })
+
+    const run = await operations.resolveTicket.invoke(busy, callerOf(), {
+      ticket: { text: duplicateTicket },
+    })
+
+    expect(run.execution).toMatchObject({ outcome: 'resolved', takeOverCount: 0 })
+    expect(await Promise.all(seen)).toEqual([[]])
+  })
 })
 
 describe('a stale fence', () => {

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { canonicalJson, canonicalValue } from '../../domain/canonical.ts'
+import { ServiceError } from '../../domain/errors.ts'
 import type { Reason } from '../../domain/escalation.ts'
 import type {
   AttemptRecord,
@@ -92,38 +93,52 @@ const insert = `
 
 /**
  * Stores a new execution, running and claimed by the worker, in one commit. Answers its claim, or undefined when the
- * idempotency key is taken. The database refuses a version that is not active.
+ * idempotency key is taken.
+ *
+ * @throws ServiceError `PROCEDURE_NOT_ACTIVE` when the version is not active any more: the database refuses it.
  */
 export async function insertExecution(
   db: TenantDb,
   execution: NewExecution,
 ): Promise<Claim | undefined> {
   const { start, version } = execution
-  const rows = await db.query('execution_insert', insert, [
-    start.tenantId,
-    start.executionId,
-    version.procedureId,
-    version.procedureKey,
-    version.id,
-    version.versionNumber,
-    version.definitionHash,
-    semanticsVersion,
-    execution.durability,
-    canonicalJson(start.input),
-    start.ticket === null ? null : canonicalJson(start.ticket),
-    execution.context === null ? null : canonicalJson(execution.context),
-    execution.customerId,
-    execution.ticketId,
-    canonicalJson(start.requester),
-    execution.onBehalfOf,
-    execution.idempotencyKey,
-    execution.requestHash,
-    canonicalJson(version.toolContracts),
-    execution.workerId,
-    new Date(start.startedAt),
-  ])
+  const rows = await db
+    .query('execution_insert', insert, [
+      start.tenantId,
+      start.executionId,
+      version.procedureId,
+      version.procedureKey,
+      version.id,
+      version.versionNumber,
+      version.definitionHash,
+      semanticsVersion,
+      execution.durability,
+      canonicalJson(start.input),
+      start.ticket === null ? null : canonicalJson(start.ticket),
+      execution.context === null ? null : canonicalJson(execution.context),
+      execution.customerId,
+      execution.ticketId,
+      canonicalJson(start.requester),
+      execution.onBehalfOf,
+      execution.idempotencyKey,
+      execution.requestHash,
+      canonicalJson(version.toolContracts),
+      execution.workerId,
+      new Date(start.startedAt),
+    ])
+    .catch((error: unknown) => {
+      if (constraintOf(error) !== 'executions_of_active_version') throw error
+      const { procedureKey } = version
+      throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey }, { cause: error })
+    })
   if (rows.length === 0) return undefined
   return { tenantId: start.tenantId, executionId: start.executionId, fence: 1 }
+}
+
+function constraintOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'constraint' in error
+    ? error.constraint
+    : undefined
 }
 
 export async function findExecution(db: Db, id: Id<'execution'>): Promise<Execution | undefined> {

@@ -1,0 +1,97 @@
+import { findExecutionByKey } from '../db/queries/executions.ts'
+import type { ProcedureVersion } from '../db/queries/versions.ts'
+import { canonicalValue, hashOf } from '../domain/canonical.ts'
+import { ServiceError } from '../domain/errors.ts'
+import type { Durability, Ticket } from '../domain/execution.ts'
+import { fillInput } from '../domain/fill-input.ts'
+import { newId } from '../domain/ids.ts'
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { startAndRun } from './carry-out.ts'
+import type { OperationContext } from './define.ts'
+import type { RunOutput } from './execution-output.ts'
+import { planOfVersion } from './execution-plan.ts'
+import { readRun } from './read-run.ts'
+
+/** What a run is started with. All of the request counts when it is asked whether two are the same. */
+export interface RunRequest {
+  readonly ticket?: Ticket | undefined
+  readonly input: JsonObject
+  readonly context?: JsonObject | undefined
+  readonly customerId?: string | undefined
+  readonly ticketId?: string | undefined
+  readonly onBehalfOf?: string | undefined
+  readonly idempotencyKey?: string | undefined
+  readonly durability: Durability
+}
+
+/**
+ * The run that the request's idempotency key stands for already, in whatever state it is; undefined when the key is
+ * new or there is none.
+ *
+ * @throws ServiceError `IDEMPOTENCY_KEY_REUSED` when it was made by another request.
+ */
+export async function findRepeatedRun(
+  context: OperationContext,
+  request: RunRequest,
+): Promise<RunOutput | undefined> {
+  const { idempotencyKey } = request
+  if (idempotencyKey === undefined) return undefined
+  const known = await findExecutionByKey(context.db.kysely, idempotencyKey)
+  if (known === undefined) return undefined
+  if (known.requestHash !== hashOf(request)) {
+    throw new ServiceError('IDEMPOTENCY_KEY_REUSED', { idempotencyKey, executionId: known.id })
+  }
+  return readRun(context, known.id)
+}
+
+/**
+ * Runs one active version for a request, input filled in from context and ticket, and answers the record.
+ *
+ * @throws ServiceError `IDEMPOTENCY_KEY_REUSED`; `PROCEDURE_NOT_ACTIVE` when the version was deprecated meanwhile.
+ */
+export async function runVersion(
+  context: OperationContext,
+  version: ProcedureVersion,
+  request: RunRequest,
+): Promise<RunOutput> {
+  const { app, caller, db } = context
+  const { ticket, idempotencyKey } = request
+  const filled = fillInput({
+    schema: version.definition.input,
+    input: request.input,
+    context: request.context,
+    text: ticket?.text,
+  })
+  const input = canonicalValue(filled.input)
+  if (!isJsonObject(input)) throw new TypeError('the input of a run is an object')
+  const plan = await planOfVersion(app, db, version)
+  const now = app.clock.now()
+  const executionId = newId('execution', now)
+  const execution = {
+    start: {
+      executionId,
+      tenantId: db.tenantId,
+      requester: caller.principal,
+      startedAt: now,
+      input,
+      ticket: ticket ?? null,
+    },
+    version,
+    durability: request.durability,
+    workerId: app.worker.id,
+    context: request.context ?? null,
+    customerId: request.customerId ?? null,
+    ticketId: request.ticketId ?? null,
+    onBehalfOf: request.onBehalfOf ?? null,
+    idempotencyKey: idempotencyKey ?? null,
+    requestHash: idempotencyKey === undefined ? null : hashOf(request),
+  }
+  if (await startAndRun(app, db, plan, execution, caller.onSteps)) {
+    return readRun(context, executionId)
+  }
+  // Another request with the key came first by a moment.
+  const repeated = await findRepeatedRun(context, request)
+  if (repeated === undefined)
+    throw new TypeError('an idempotency key that is taken has an execution')
+  return repeated
+}

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { checkDefinition } from '../../src/domain/checks.ts'
+import type { Definition } from '../../src/domain/definition.ts'
+import type { Step } from '../../src/domain/step.ts'
+import { contractOf, definitionOf } from '../support/walk.ts'
+
+const output = {
+  type: 'object',
+  required: ['state', 'note'],
+  additionalProperties: false,
+  properties: {
+    state: { type: 'string', enum: ['open', 'closed'] },
+    note: { type: ['string', 'null'] },
+  },
+}
+const input = {
+  type: 'object',
+  required: ['id'],
+  additionalProperties: false,
+  properties: { id: { type: 'string' } },
+}
+const tools = new Map(
+  [
+    contractOf('look', { input, output }),
+    contractOf('pay', { effect: 'write', requires: ['look'], input, output }),
+    contractOf('wire', { effect: 'write', idempotent: false, input, output }),
+  ].map((contract) => [contract.name, contract]),
+)
+
+const look: Step = { key: 'look_up', action: 'Look', tool: 'look', with: { id: '{{input.id}}' } }
+
+const valid: Definition = definitionOf({
+  issuePatterns: ['a pattern', 'b pattern', 'c pattern', 'd pattern'],
+  input: {
+    type: 'object',
+    required: ['id'],
+    properties: { id: { type: 'string' }, size: { type: 'number' } },
+  },
+  policy: { limit: 3 },
+  steps: [look],
+  completionConditions: [
+    { text: 'done', when: "steps.look_up.output.state == 'open' || policy.limit > 2" },
+  ],
+})
+
+function findings(parts: Partial<Definition>) {
+  return checkDefinition({ ...valid, ...parts }, (name) => tools.get(name)).map(
+    ({ rule, severity, path }) => `${severity} ${rule} ${path}`,
+  )
+}
+
+function withStep(step: Record<string, unknown>): readonly string[] {
+  return findings({
+    steps: [look, { key: 'second', action: 'Second', ...step } as unknown as Step],
+  })
+}
+
+describe('checkDefinition', () => {
+  it('finds nothing in a sound definition', () => {
+    expect(findings({})).toEqual([])
+  })
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['a tool that is not there', { tool: 'lok' }, 'error tool-unknown steps[1].tool'],
+    ['a missing argument', { tool: 'look' }, 'error missing-field steps[1].with'],
+    [
+      'an extra argument',
+      { tool: 'look', with: { id: 'x', more: 1 } },
+      'error unknown-field steps[1].with.more',
+    ],
+    [
+      'an argument of a wrong type',
+      { tool: 'look', with: { id: '{{input.size}}' } },
+      'error expression-type steps[1].with.id',
+    ],
+    [
+      'an unknown name',
+      { compute: { n: 'input.sise' } },
+      'error unknown-reference steps[1].compute.n',
+    ],
+    [
+      'a step that does not exist',
+      { compute: { n: 'steps.lok_up.status' } },
+      'error unknown-reference steps[1].compute.n',
+    ],
+    ['itself', { compute: { n: 'steps.second.output.n' } }, 'error later-step steps[1].compute.n'],
+    [
+      'a condition that is no condition',
+      { when: 'input.size', compute: { n: '1' } },
+      'error expression-type steps[1].when',
+    ],
+    [
+      'a value that never is',
+      { when: "steps.look_up.output.state == 'opne'", compute: { n: '1' } },
+      'error impossible-value steps[1].when',
+    ],
+    ['a syntax error', { compute: { n: '1 +' } }, 'error expression-syntax steps[1].compute.n'],
+    [
+      'a template error',
+      { tool: 'look', with: { id: '{{input.id' } },
+      'error template-syntax steps[1].with.id',
+    ],
+    [
+      'a retry that could do it twice',
+      { tool: 'wire', with: { id: 'x' }, retry: { maxAttempts: 2 } },
+      'error retry-not-idempotent steps[1].retry',
+    ],
+    [
+      'a loop that does not run yet',
+      { tool: 'look', with: { id: 'x' }, forEach: '[1]' },
+      'error kind-unavailable steps[1].forEach',
+    ],
+    [
+      'a kind that does not run yet',
+      { wait: { for: '1d' } },
+      'error kind-unavailable steps[1].wait',
+    ],
+    [
+      'a value that may be null',
+      { compute: { n: "steps.look_up.output.note + 'x'" } },
+      'warning unguarded-value steps[1].compute.n',
+    ],
+    ['prose', { require: [{ text: 'be nice' }] }, 'warning prose-only steps[1].require[0]'],
+  ])('finds %s', (_name, step, expected) => {
+    expect(withStep(step)).toContain(expected)
+  })
+
+  it('finds a tool before the tools that it requires, and not after them', () => {
+    const pay: Step = { key: 'pay_out', action: 'Pay', tool: 'pay', with: { id: 'x' } }
+
+    expect(findings({ steps: [pay, look] })).toEqual(['error tool-order steps[0].tool'])
+    expect(findings({ steps: [look, pay] })).toEqual([])
+  })
+
+  it('finds choices that cannot be told apart', () => {
+    const choice = { text: 'same', when: 'true', steps: [{ ...look, key: 'inner' }] }
+
+    expect(
+      withStep({ choose: [choice, { ...choice, steps: [{ ...look, key: 'other' }] }] }),
+    ).toEqual(['error choice-repeated steps[1].choose[1].text'])
+  })
+
+  it('finds steps after the end', () => {
+    expect(
+      findings({
+        steps: [look, { key: 'stop', action: 'Stop', end: 'declined' }, { ...look, key: 'late' }],
+      }),
+    ).toEqual(['error unreachable-step steps[2]'])
+  })
+
+  it('says what a definition as a whole lacks', () => {
+    const { completionConditions: _none, ...without } = valid
+
+    const found = checkDefinition(
+      {
+        ...without,
+        issuePatterns: ['one'],
+        escalationRules: [{ text: 'odd' }],
+        policy: { unused: 1 },
+      },
+      (name) => tools.get(name),
+    )
+
+    expect(found.map(({ rule, path }) => `${rule} ${path}`)).toEqual([
+      'few-patterns issuePatterns',
+      'prose-only escalationRules[0]',
+      'no-completion-condition completionConditions',
+      'unused-policy policy.unused',
+    ])
+  })
+
+  it('gives line and column within the expression', () => {
+    const [finding] = checkDefinition(
+      {
+        ...valid,
+        steps: [look, { key: 'second', action: 'Second', compute: { n: '1 +\n  input.sise' } }],
+      },
+      (name) => tools.get(name),
+    )
+
+    expect(finding).toMatchObject({ line: 2, column: 9 })
+  })
+})

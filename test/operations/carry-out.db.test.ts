@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
+import { defineTool } from '../../src/domain/define-tool.ts'
+import { type Tool, ToolFailed } from '../../src/domain/tool.ts'
+import { recoverExecutions } from '../../src/operations/carry-out.ts'
+import { operations } from '../../src/operations/registry.ts'
+import { callerOf } from '../support/caller.ts'
+import { openTestDatabase } from '../support/database.ts'
+
+const db = await openTestDatabase()
+const caller = callerOf()
+const calls: string[] = []
+
+function tool(
+  name: string,
+  run: () => unknown,
+  more: Partial<Parameters<typeof defineTool>[0]> = {},
+): Tool {
+  return defineTool({
+    name,
+    description: `The tool ${name}`,
+    effect: 'write',
+    idempotent: true,
+    input: z.object({}),
+    output: z.object({ ok: z.boolean() }),
+    ...more,
+    run: async (_input: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+      calls.push(`${name} ${idempotencyKey}`)
+      return run() as never
+    },
+  } as Parameters<typeof defineTool>[0])
+}
+
+const ok = () => ({ ok: true })
+const cyclic: Record<string, unknown> = {}
+cyclic.self = cyclic
+
+const tools = [
+  tool('read', ok, { effect: 'read' }),
+  tool('write', ok),
+  tool('once', ok, { idempotent: false }),
+  tool('hang', () => new Promise(() => {}), { effect: 'read', timeout: '1s' }),
+  tool('hang_write', () => new Promise(() => {}), { idempotent: false, timeout: '1s' }),
+  tool('throws_text', () => Promise.reject('just a text'), { effect: 'read' }),
+  tool('cyclic', () => cyclic, { effect: 'read' }),
+  tool('wrong', () => ({ ok: 'yes' }), { effect: 'read' }),
+  tool('huge', () => ({ ok: true, text: 'x'.repeat(2_000_000) }), {
+    effect: 'read',
+    output: z.object({ ok: z.boolean(), text: z.string() }),
+  }),
+  tool('never_did', () => Promise.reject(new ToolFailed('not today')), { idempotent: false }),
+]
+
+function context(options: ContextOptions = {}): Promise<AppContext> {
+  return createContext(
+    db.database,
+    { tenantId: 'default', logLevel: 'silent' },
+    { tools, ...options },
+  )
+}
+
+let count = 0
+/** Makes a procedure of tool steps, and activates it. */
+async function procedureOf(app: AppContext, ...names: readonly string[]): Promise<string> {
+  count += 1
+  const key = `PLAYBOOK_${count}`
+  const steps = names.map((name, index) => ({ key: `s${index}_${name}`, action: name, tool: name }))
+  await operations.createProcedure.invoke(app, caller, {
+    definition: { key, name: key, description: key, issuePatterns: [], steps },
+  })
+  await operations.activateVersion.invoke(app, caller, {
+    procedureKey: key,
+    versionNumber: 1,
+    seenActive: null,
+  })
+  return key
+}
+
+function start(app: AppContext, procedureKey: string, more: Record<string, unknown> = {}) {
+  return operations.startExecution.invoke(app, caller, { procedureKey, ...more })
+}
+
+/** A run whose worker is gone at a boundary, with nothing of it but what was committed. */
+async function interruptedRun(key: string, boundary: string, detail: string): Promise<void> {
+  const gone = new Error('the worker is gone')
+  const app = await context({
+    onBoundary(passed, at) {
+      if (passed === boundary && at === detail) throw gone
+    },
+  })
+  await expect(start(app, key)).rejects.toBe(gone)
+  await app[Symbol.asyncDispose]()
+}
+
+describe('commits', () => {
+  it.each([
+    ['effect', ['read', 'read', 'read'], 2],
+    ['effect', ['read', 'write', 'read', 'write'], 4],
+    ['step', ['read', 'read', 'read'], 5],
+  ] as const)('a run with durability %s over %j makes %i', async (durability, names, expected) => {
+    let commits = 0
+    await using app = await context({
+      onBoundary(boundary) {
+        if (boundary === 'after_commit') commits += 1
+      },
+    })
+    const key = await procedureOf(app, ...names)
+
+    const { execution } = await start(app, key, { durability })
+
+    expect([execution.outcome, commits]).toEqual(['resolved', expected])
+  })
+})
+
+describe('what a tool may do', () => {
+  it.each([
+    ['hang', 'tool_timeout'],
+    ['hang_write', 'outcome_unknown'],
+    ['throws_text', 'tool_failed'],
+    ['cyclic', 'output_invalid'],
+    ['wrong', 'output_invalid'],
+    ['huge', 'output_too_large'],
+    ['never_did', 'tool_failed'],
+  ])('%s: the run is escalated as %s, and its step says why', async (name, code) => {
+    await using app = await context()
+    const key = await procedureOf(app, name)
+
+    const { execution, steps } = await start(app, key)
+
+    expect(execution).toMatchObject({ status: 'escalated', reason: { code } })
+    expect(steps).toMatchObject([{ status: 'failed', error: { code } }])
+    const proof = await operations.replayExecution.invoke(app, caller, {
+      executionId: execution.id,
+    })
+    expect(proof.agrees).toBe(true)
+  })
+})
+
+describe('take-over', () => {
+  it('repeats an interrupted idempotent write with the same key, and ends the run', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, 'read', 'write')
+    await interruptedRun(key, 'after_call', 's1_write')
+    calls.length = 0
+
+    const [id] = await recoverExecutions(app)
+
+    const run = await operations.getExecution.invoke(app, caller, { executionId: id })
+    expect(run.execution).toMatchObject({ outcome: 'resolved', takeOverCount: 1 })
+    expect(run.steps.map(({ attempts }) => attempts)).toEqual([1, 2])
+    expect(calls).toHaveLength(1)
+    expect(run.reply).not.toBeNull()
+  })
+
+  it('never repeats an interrupted write that is not idempotent', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, 'once')
+    await interruptedRun(key, 'before_call', 's0_once')
+    calls.length = 0
+
+    const [id] = await recoverExecutions(app)
+
+    const run = await operations.getExecution.invoke(app, caller, { executionId: id })
+    expect(run.execution.reason?.code).toBe('outcome_unknown')
+    expect(calls).toEqual([])
+    const { items } = await operations.listEscalations.invoke(app, caller, {})
+    expect(items[0]).toMatchObject({ executionId: id, reason: { code: 'outcome_unknown' } })
+  })
+
+  it('gives up after five, so that a run that kills its worker harms nobody else', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, 'write')
+    await interruptedRun(key, 'before_call', 's0_write')
+    const dying: ContextOptions = {
+      onBoundary(boundary) {
+        if (boundary === 'before_call') throw new Error('dies')
+      },
+    }
+    for (let takeOver = 1; takeOver <= 5; takeOver += 1) {
+      const worker = await context(dying)
+      await expect(recoverExecutions(worker)).rejects.toThrow('dies')
+      await worker[Symbol.asyncDispose]()
+    }
+
+    const [id] = await recoverExecutions(app)
+
+    const run = await operations.getExecution.invoke(app, caller, { executionId: id })
+    expect(run.execution.reason?.code).toBe('recovery_exhausted')
+  })
+})
+
+describe('a tool that is not the one that was approved', () => {
+  it('does not run', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, 'read', 'write')
+    const changed = tools.map((known) =>
+      known.contract.name === 'write'
+        ? tool('write', ok, { description: 'Does something else' })
+        : known,
+    )
+    await using later = await context({ tools: changed })
+    calls.length = 0
+
+    const { execution } = await start(later, key)
+
+    expect(execution.reason).toMatchObject({ code: 'tool_changed', stepKey: 's1_write' })
+    expect(calls.filter((call) => call.startsWith('write'))).toEqual([])
+  })
+
+  it('runs beside the new one while versions move over', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, 'write')
+    await using later = await context({
+      tools: [...tools, tool('write', ok, { description: 'Does something else' })],
+    })
+
+    const { execution } = await start(later, key)
+
+    expect(execution.outcome).toBe('resolved')
+  })
+
+  it('does not run when it is gone', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, 'read')
+    await using later = await context({ tools: [] })
+
+    const { execution } = await start(later, key)
+
+    expect(execution.reason?.code).toBe('tool_unknown')
+  })
+})
