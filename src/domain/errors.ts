@@ -216,6 +216,11 @@ const registry = {
     (d) =>
       `The data folder ${d.folder} cannot be used: ${d.problem}. Check its permissions and the space left on its disk, or name another with STEPWARDEN_DATA_DIR.`,
   ),
+  TENANT_NOT_FOUND: define<{ tenantId: string }>(
+    'not_found',
+    (d) =>
+      `There is no tenant '${d.tenantId}' in this database. STEPWARDEN_TENANT names the one to work for; without it that is 'default'.`,
+  ),
   USAGE_INVALID: define<{ problem: string; nextMove: string }>(
     'invalid',
     (d) => `${d.problem} ${d.nextMove}`,

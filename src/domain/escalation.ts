@@ -20,7 +20,7 @@ const reasonTexts = {
   expression_failed: 'A condition of the playbook could not be evaluated.',
   template_unresolved: 'A value that the playbook wants to use is not there.',
   completion_unmet: 'The steps ran, but a completion condition does not hold.',
-  outcome_unknown: 'It is not known whether a change was made. Check before anything is repeated.',
+  outcome_unknown: 'It is not known whether a change was made; check before anything is repeated.',
   limit_exceeded: 'A limit on this tool has been reached.',
   approval_denied: 'A person who had to approve said no.',
   recovery_exhausted: 'The run was interrupted too often.',
@@ -53,15 +53,19 @@ export function isReasonCode(code: string): code is ReasonCode {
   return Object.hasOwn(reasonTexts, code)
 }
 
-/** Builds a reason whose message begins with the standing text of its code and goes on with the particular. */
+/**
+ * Builds a reason whose message begins with the standing text of its code and goes on with the particular. The message
+ * is for people: no decision depends on it, and replay does not compare it.
+ */
 export function reasonOf(
   code: ReasonCode,
   facts: Omit<Reason, 'code' | 'message'> & { readonly detail?: string } = {},
 ): Reason {
   const { detail, ...rest } = facts
   const particular = detail ?? rest.text
+  const standing = reasonTexts[code]
   const message =
-    particular === undefined ? reasonTexts[code] : `${reasonTexts[code]} ${sentence(particular)}`
+    particular === undefined ? standing : `${standing.slice(0, -1)}: ${sentence(particular)}`
   return { code, ...rest, message }
 }
 

@@ -130,10 +130,15 @@ function compareStart(expected: StepRow, found: StepRow): Divergence | null {
     : { ordinal: found.ordinal, expected: describeRow(expected), found: describeRow(found) }
 }
 
-/** All of a row that is decided or observed, as one comparable text. */
+/** All of a row that is decided or observed, as one comparable text. The wording of an error is neither. */
 function facts(row: StepRow): string {
   const { tool, input, output, error, attempt, attempts, endedAt } = row
-  return hashOf({ tool, input, output, error, attempt, attempts, endedAt })
+  return hashOf({ tool, input, output, error: error?.code ?? null, attempt, attempts, endedAt })
+}
+
+function endFacts(end: ExecutionEnd): string {
+  const { message: _wording, ...reason } = end.reason ?? { message: '' }
+  return hashOf({ ...end, reason })
 }
 
 function compareEnd(
@@ -144,7 +149,7 @@ function compareEnd(
   if (extra !== undefined) {
     return { ordinal: extra.ordinal, expected: describeEnd(expected), found: describeRow(extra) }
   }
-  if (found !== null && hashOf(expected) === hashOf(found)) return null
+  if (found !== null && endFacts(expected) === endFacts(found)) return null
   return { ordinal: null, expected: describeEnd(expected), found: describeEnd(found) }
 }
 
