@@ -7,7 +7,7 @@ import type { PinnedTool } from './plan.ts'
 import type { Clock } from './ports.ts'
 
 /** The largest output that is recorded, in bytes of canonical JSON. */
-export const maxOutputBytes = 1024 * 1024
+const maxOutputBytes = 1024 * 1024
 
 /**
  * Calls a tool once and says what came of it: never throws, and never outlasts the time-out, even when the tool ignores

@@ -26,7 +26,7 @@ export type Evaluated<T> =
 
 export type FailureCode = 'expression_failed' | 'template_unresolved'
 
-export function evaluate(expression: Expression, scope: Scope): Evaluated<Json> {
+function evaluate(expression: Expression, scope: Scope): Evaluated<Json> {
   try {
     return { ok: true, value: expression.evaluate(scope) }
   } catch (error) {

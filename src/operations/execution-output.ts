@@ -29,7 +29,7 @@ export const executionListItem = z.object({
   endedAt: instant.nullable(),
 })
 
-export const executionOutput = executionListItem.extend({
+const executionOutput = executionListItem.extend({
   versionId: z.string(),
   definitionHash: z.string(),
   reason,
@@ -133,7 +133,7 @@ export function toRunOutput(
   }
 }
 
-export function toStepOutput(row: StepRow, action: string): z.infer<typeof stepOutput> {
+function toStepOutput(row: StepRow, action: string): z.infer<typeof stepOutput> {
   return {
     sequence: row.ordinal,
     key: row.stepKey,
