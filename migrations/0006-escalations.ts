@@ -15,7 +15,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       priority text NOT NULL CHECK (priority IN ('low', 'normal', 'high', 'urgent')),
       status text NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'assigned', 'resolved')),
       assignee text,
-      brief jsonb,
       ticket jsonb,
       late_outcomes jsonb,
       resolution jsonb,
@@ -72,7 +71,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   }
 
   await sql`
-    GRANT SELECT, INSERT, UPDATE (queue, priority, status, assignee, brief, late_outcomes, resolution, assigned_at,
+    GRANT SELECT, INSERT, UPDATE (queue, priority, status, assignee, late_outcomes, resolution, assigned_at,
       resolved_at) ON public.escalations TO stepwarden_app`.execute(db)
   await sql`
     CREATE TRIGGER escalations_identity
@@ -80,11 +79,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       FOR EACH ROW EXECUTE FUNCTION public.refuse('Why an escalation was opened never changes.')`.execute(
     db,
   )
-  // It is written after the run has ended, once the whole record can be read.
-  await sql`
-    CREATE TRIGGER escalations_brief BEFORE UPDATE OF brief ON public.escalations FOR EACH ROW
-      WHEN (OLD.brief IS NOT NULL)
-      EXECUTE FUNCTION public.refuse('The brief of an escalation is written once.')`.execute(db)
   // A late outcome of the run may still be attached to what was resolved.
   await sql`
     CREATE TRIGGER escalations_resolved

@@ -66,9 +66,24 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   } catch (error) {
     unlock()
     if (isServiceError(error)) throw error
-    const problem = error instanceof Error ? error.message : String(error)
-    throw new ServiceError('DATA_FOLDER_UNUSABLE', { folder, problem }, { cause: error })
+    throw new ServiceError(
+      'DATA_FOLDER_UNUSABLE',
+      { folder, problem: describeProblem(error) },
+      { cause: error },
+    )
   }
+}
+
+/** PGlite's file system throws objects that are no `Error`, with the error numbers of WebAssembly. */
+function describeProblem(error: unknown): string {
+  if (error instanceof Error && error.message !== '') return error.message
+  const errno = error instanceof Object && 'errno' in error ? Number(error.errno) : undefined
+  const known = new Map([
+    [2, 'permission denied'],
+    [51, 'no space is left on its disk'],
+    [69, 'its file system is read-only'],
+  ])
+  return known.get(errno ?? 0) ?? `PGlite failed on its files (error ${errno ?? 'unknown'})`
 }
 
 function withUpkeep(lite: PGlite, pool: pg.Pool, unlock: () => void): EmbeddedPostgres {

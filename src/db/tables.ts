@@ -272,7 +272,7 @@ export interface WorkersTable {
 
 /**
  * Work for a person: a run that was handed over, at most one per execution, or a triage item without one. Why it was
- * opened never changes; once resolved only `late_outcomes` may, and a brief that was not written yet.
+ * opened never changes; once resolved only `late_outcomes` may. What was asked, done and seen follows from the execution.
  */
 export interface EscalationsTable {
   tenant_id: string
@@ -284,8 +284,6 @@ export interface EscalationsTable {
   priority: 'low' | 'normal' | 'high' | 'urgent'
   status: Generated<'open' | 'assigned' | 'resolved'>
   assignee: Nullable<string>
-  /** What was asked, done, seen, and what is open; written once, when it is opened or after. */
-  brief: NullableJsonColumn
   ticket: NullableJsonColumn
   /** What calls that outlived their run have answered since. */
   late_outcomes: NullableJsonColumn

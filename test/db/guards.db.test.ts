@@ -103,7 +103,6 @@ beforeAll(async () => {
       queue: 'support',
       priority: 'normal',
       status: 'resolved',
-      brief: '{}',
       resolution: '{}',
       opened_at: exampleAt,
       resolved_at: exampleAt,
@@ -226,7 +225,6 @@ const attacks: Readonly<Record<string, string>> = {
   'truncates steps': `TRUNCATE step_executions`,
   'changes what a running step will send': `UPDATE step_executions SET input = '{"amount": 1}' WHERE ordinal = 1`,
   'changes why an escalation was opened': `UPDATE escalations SET reason = '{"code": "other"}'`,
-  'rewrites the brief of an escalation': `UPDATE escalations SET brief = '{"other": 1}'`,
   'reopens a resolved escalation': `
     UPDATE escalations SET status = 'open', resolution = NULL, resolved_at = NULL`,
   'deletes an escalation': `DELETE FROM escalations`,

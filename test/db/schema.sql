@@ -149,7 +149,6 @@ TABLE escalations
   priority text NOT NULL
   status text NOT NULL DEFAULT 'open'::text
   assignee text
-  brief jsonb
   ticket jsonb
   late_outcomes jsonb
   resolution jsonb
@@ -166,14 +165,13 @@ TABLE escalations
   CONSTRAINT escalations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE UNIQUE INDEX escalations_one_per_execution ON escalations USING btree (tenant_id, execution_id) WHERE (execution_id IS NOT NULL)
   CREATE INDEX escalations_unresolved ON escalations USING btree (tenant_id, queue, opened_at) WHERE (status <> 'resolved'::text)
-  CREATE TRIGGER escalations_brief BEFORE UPDATE OF brief ON escalations FOR EACH ROW WHEN ((old.brief IS NOT NULL)) EXECUTE FUNCTION refuse('The brief of an escalation is written once.')
   CREATE TRIGGER escalations_identity BEFORE UPDATE OF tenant_id, id, execution_id, reason, ticket, opened_at ON escalations FOR EACH ROW EXECUTE FUNCTION refuse('Why an escalation was opened never changes.')
   CREATE TRIGGER escalations_kept BEFORE DELETE OR TRUNCATE ON escalations FOR EACH STATEMENT EXECUTE FUNCTION refuse('An escalation is never deleted.')
   CREATE TRIGGER escalations_resolved BEFORE UPDATE OF queue, priority, status, assignee, resolution, assigned_at, resolved_at ON escalations FOR EACH ROW WHEN ((old.status = 'resolved'::text)) EXECUTE FUNCTION refuse('A resolved escalation stays as it was resolved.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (queue, priority, status, assignee, brief, late_outcomes, resolution, assigned_at, resolved_at) TO stepwarden_app
+  GRANT UPDATE (queue, priority, status, assignee, late_outcomes, resolution, assigned_at, resolved_at) TO stepwarden_app
 
 TABLE executions WITH (fillfactor=80)
   tenant_id text COLLATE "C" NOT NULL
