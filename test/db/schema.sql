@@ -181,10 +181,6 @@ TABLE executions WITH (fillfactor=80)
   version_id text COLLATE "C" NOT NULL
   version_number integer NOT NULL
   definition_hash text COLLATE "C" NOT NULL
-  status text NOT NULL
-  outcome text
-  reason jsonb
-  reason_code text GENERATED AS (reason ->> 'code'::text)
   semantics_version integer NOT NULL
   durability text NOT NULL
   mode text NOT NULL
@@ -199,16 +195,20 @@ TABLE executions WITH (fillfactor=80)
   request_hash text COLLATE "C"
   pins jsonb
   tool_contracts jsonb NOT NULL
-  fence bigint NOT NULL DEFAULT 0
-  worker_id text COLLATE "C"
-  take_over_count integer NOT NULL DEFAULT 0
-  revision bigint NOT NULL DEFAULT 0
-  cancel_requested_at timestamp(3) with time zone
-  pause_requested_at timestamp(3) with time zone
-  result jsonb
-  conditions jsonb
   created_at timestamp(3) with time zone NOT NULL
   started_at timestamp(3) with time zone
+  fence bigint NOT NULL DEFAULT 0
+  take_over_count integer NOT NULL DEFAULT 0
+  worker_id text COLLATE "C"
+  cancel_requested_at timestamp(3) with time zone
+  pause_requested_at timestamp(3) with time zone
+  status text NOT NULL
+  revision bigint NOT NULL DEFAULT 0
+  outcome text
+  reason jsonb
+  reason_code text GENERATED AS (reason ->> 'code'::text)
+  result jsonb
+  conditions jsonb
   ended_at timestamp(3) with time zone
   CONSTRAINT executions_check CHECK (((status = 'completed'::text) = (outcome IS NOT NULL)))
   CONSTRAINT executions_check1 CHECK (((status <> 'escalated'::text) OR (reason IS NOT NULL)))
@@ -221,17 +221,17 @@ TABLE executions WITH (fillfactor=80)
   CONSTRAINT executions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text, 'paused'::text, 'completed'::text, 'escalated'::text, 'cancelled'::text])))
   CREATE UNIQUE INDEX executions_idempotency ON executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
   CREATE INDEX executions_in_progress ON executions USING btree (worker_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
-  CREATE TRIGGER executions_finished BEFORE UPDATE ON executions FOR EACH ROW WHEN ((old.status = ANY (ARRAY['completed'::text, 'escalated'::text, 'cancelled'::text]))) EXECUTE FUNCTION refuse('A finished execution never changes.')
-  CREATE TRIGGER executions_identity BEFORE UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of, idempotency_key, request_hash, pins, tool_contracts, created_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
+  CREATE TRIGGER executions_finished AFTER UPDATE ON executions FOR EACH ROW WHEN ((old.status = ANY (ARRAY['completed'::text, 'escalated'::text, 'cancelled'::text]))) EXECUTE FUNCTION refuse('A finished execution never changes.')
+  CREATE TRIGGER executions_identity AFTER UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of, idempotency_key, request_hash, pins, tool_contracts, created_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_kept BEFORE DELETE OR TRUNCATE ON executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('An execution is never deleted.')
   CREATE TRIGGER executions_of_active_version BEFORE INSERT ON executions FOR EACH ROW EXECUTE FUNCTION check_execution_start()
-  CREATE TRIGGER executions_only_forward BEFORE UPDATE ON executions FOR EACH ROW WHEN (((new.fence < old.fence) OR (new.revision < old.revision) OR (new.take_over_count < old.take_over_count) OR ((new.status = 'pending'::text) AND (old.status <> 'pending'::text)))) EXECUTE FUNCTION refuse('Fence, revision, take-overs and status of an execution never go back.')
+  CREATE TRIGGER executions_only_forward AFTER UPDATE ON executions FOR EACH ROW WHEN (((new.fence < old.fence) OR (new.revision < old.revision) OR (new.take_over_count < old.take_over_count) OR ((new.status = 'pending'::text) AND (old.status <> 'pending'::text)))) EXECUTE FUNCTION refuse('Fence, revision, take-overs and status of an execution never go back.')
   POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (status, outcome, reason, fence, worker_id, take_over_count, revision, cancel_requested_at, pause_requested_at, result, conditions, started_at, ended_at) TO stepwarden_app
-  GRANT SELECT (tenant_id, id, status, worker_id) TO stepwarden_system
+  GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at) TO stepwarden_app
+  GRANT SELECT (tenant_id, id, worker_id, status) TO stepwarden_system
 
 TABLE migrations
   name text COLLATE "C" NOT NULL
