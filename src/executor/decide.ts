@@ -104,7 +104,7 @@ function testInput(plan: Plan, state: ExecutionState): Ending | undefined {
       fields,
       detail:
         code === 'missing_input'
-          ? `Missing: ${fields.join(', ')}.`
+          ? fields.join(', ')
           : problems.map(({ path, message }) => `${path}: ${message}`).join('; '),
       ...(target !== undefined && { escalateTo: target }),
     }),
