@@ -28,7 +28,8 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   http: [...foundations, 'context.ts', 'operations'],
   mcp: [...foundations, 'context.ts', 'operations'],
   // `serve` opens the other doors.
-  cli: [...foundations, 'context.ts', 'operations', 'http', 'mcp'],
+  // `doctor` looks beneath the operations, at the database itself.
+  cli: [...foundations, 'context.ts', 'operations', 'http', 'mcp', 'db/queries/health.ts'],
   // The web pages know the service by its HTTP API alone.
   console: [],
 }

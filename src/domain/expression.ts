@@ -11,10 +11,9 @@ import type { Problem } from './problem.ts'
 
 export { checkExpression } from './expression/check.ts'
 export { isGuarded, type Read } from './expression/reads.ts'
-export { type Finding, type FindingRule, findingRules } from './expression/report.ts'
+export { findingRules } from './expression/report.ts'
 export type { Path, Scope } from './expression/scope.ts'
 export { type ScopeTypes, stepType } from './expression/scope-types.ts'
-export { addWorkdays, type Calendar, defaultCalendar } from './expression/time.ts'
 export {
   anyType,
   booleanType,
@@ -24,7 +23,6 @@ export {
   objectType,
   stringType,
   type Type,
-  timestampType,
   typeOfSchema,
   typeOfValue,
   typeWords,

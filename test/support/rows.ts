@@ -12,7 +12,7 @@ import { sha256 } from '../../src/domain/canonical.ts'
  * given replaces the default.
  */
 export const exampleAt = new Date('2026-11-29T12:00:00.000Z')
-export const exampleHash = sha256('an example')
+const exampleHash = sha256('an example')
 
 const person = '{"id":"ana","kind":"human"}'
 

@@ -1,0 +1,17 @@
+import type { Command } from './command.ts'
+import { demo } from './demo.ts'
+import { escalationCommands } from './escalation-commands.ts'
+import { executionCommands } from './execution-commands.ts'
+import { procedureCommands } from './procedure-commands.ts'
+import { serviceCommands } from './service-commands.ts'
+import { ticketCommands } from './ticket-commands.ts'
+
+/** Every command, in the order of the help. The session knows them all, and is one more. */
+export const commands: readonly Command[] = [
+  demo,
+  ...ticketCommands,
+  ...procedureCommands,
+  ...executionCommands,
+  ...escalationCommands,
+  ...serviceCommands,
+]

@@ -1,0 +1,211 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { AppContext } from '../context.ts'
+import {
+  countInterrupted,
+  findAuditProblem,
+  hasTenant,
+  readServerState,
+} from '../db/queries/health.ts'
+import { isServiceError } from '../domain/errors.ts'
+import { getProcedure } from '../operations/get-procedure.ts'
+import { listProcedures } from '../operations/list-procedures.ts'
+import { searchProcedures } from '../operations/search-procedures.ts'
+import type { Command } from './command.ts'
+import { exitCodes } from './failures.ts'
+import type { Shell } from './shell.ts'
+import { pad } from './table.ts'
+import type { Terminal } from './terminal.ts'
+import { countText } from './value-line.ts'
+
+/** One thing that was looked at. A check that is not `ok` says what to do. */
+interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly text: string
+}
+
+/** Enough for the acts of some weeks, in well under a second; the whole chain is for `audit verify`. */
+const recentAuditEvents = 1_000
+
+export const doctor: Command = {
+  path: 'doctor',
+  summary: 'Look at everything that Stepwarden needs, and say what to do about what is not right',
+  notes: `It exits with 0 when nothing fails, and with ${exitCodes.disagrees[0]} when something does. It carries no interrupted run on.`,
+  async run(shell) {
+    const checks = await examine(shell)
+    const fails = checks.filter(({ status }) => status === 'fail').length
+    const warns = checks.filter(({ status }) => status === 'warn').length
+    const verdict =
+      fails + warns === 0
+        ? 'All is well.'
+        : `${countText(fails, 'failure')}, ${countText(warns, 'warning')}.`
+    return {
+      output: { ok: fails === 0, checks },
+      screen: [...checks.map((check) => checkLine(shell.terminal, check)), '', verdict].join('\n'),
+      exitCode: fails === 0 ? exitCodes.done[0] : exitCodes.disagrees[0],
+    }
+  },
+}
+
+function checkLine(terminal: Terminal, { name, status, text }: Check): string {
+  const tone = { ok: 'good', warn: 'care', fail: 'bad' } as const
+  return `${terminal.style(tone[status], pad(status, 4))}  ${pad(name, 14)}  ${terminal.wrap(text, 22)}`
+}
+
+/** Looks at one thing after the other; what cannot be looked at without the one before is left out. */
+async function examine(shell: Shell): Promise<readonly Check[]> {
+  const checks: Check[] = [
+    {
+      name: 'node',
+      status: 'ok',
+      text: `${process.version} on ${process.platform} ${process.arch}`,
+    },
+  ]
+  const isConfigured = await look(checks, 'configuration', async () => {
+    const { tenantId, toolModule = "the demo's payment desk", logLevel } = shell.config
+    return ok(`tenant ${tenantId}; tools of ${toolModule}; log level ${logLevel}`)
+  })
+  if (!isConfigured) return checks
+
+  const { database } = shell.config
+  if ('dataDir' in database && !existsSync(database.dataDir)) {
+    await look(checks, 'data folder', async () => {
+      accessSync(nearestFolder(database.dataDir), constants.W_OK)
+      return warn(`${database.dataDir} is not there yet; the first command that needs it makes it`)
+    })
+    return checks
+  }
+  const where = 'dataDir' in database ? 'data folder' : 'database'
+  const isOpen = await look(checks, where, async () => {
+    const app = await shell.bareApp()
+    const { version } = await readServerState(app.database)
+    return 'dataDir' in database
+      ? ok(
+          `${database.dataDir} is writable and ours alone now; PostgreSQL ${version} in this process`,
+        )
+      : ok(`reached; PostgreSQL ${version}`)
+  })
+  if (isOpen) await examineOpen(shell, await shell.bareApp(), checks)
+  return checks
+}
+
+async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Promise<void> {
+  const { tenantId } = shell.config
+  const state = await readServerState(app.database)
+  await look(checks, 'pgvector', async () =>
+    state.pgvectorVersion === null
+      ? fail('the extension is missing; see docs/database.md')
+      : ok(state.pgvectorVersion),
+  )
+  await look(checks, 'schema', async () => ok(`up to date, at ${state.lastMigration}`))
+  await look(checks, 'role', async () =>
+    state.openTables.length === 0
+      ? ok(`${state.role}; row-level security holds for it in every table`)
+      : fail(
+          `${state.role} sees the rows of all tenants in ${state.openTables.join(', ')}; run the service as the role that docs/database.md names`,
+        ),
+  )
+  await look(checks, 'tenant', async () =>
+    (await hasTenant(app.database, tenantId))
+      ? ok(tenantId)
+      : fail(`there is no tenant '${tenantId}'; STEPWARDEN_TENANT names the one to work for`),
+  )
+  await look(checks, 'tools', async () => {
+    const names = [...app.tools.current.keys()]
+    return names.length === 0
+      ? warn('none is registered, so no playbook can do anything; see docs/tools.md')
+      : ok(names.join(', '))
+  })
+  await look(checks, 'playbooks', () => examinePlaybooks(shell, app))
+  await look(checks, 'search', async () => {
+    const selection = await shell.call(searchProcedures, { issue: 'doctor' })
+    return ok(`embedding model ${selection.model}, threshold ${selection.minSimilarity.toFixed(2)}`)
+  })
+  await look(checks, 'executions', async () => {
+    const count = await countInterrupted(app.database, app.worker.id)
+    return count === 0
+      ? ok('none is interrupted')
+      : warn(`${countText(count, 'execution')} interrupted; the next command carries them on`)
+  })
+  await look(checks, 'audit', async () => {
+    const problem = await findAuditProblem(app.database, tenantId, recentAuditEvents)
+    return problem === undefined
+      ? ok(`the chain of the last ${recentAuditEvents} events is whole`)
+      : fail(`${problem} Somebody wrote past the service: find out who, and restore from a backup.`)
+  })
+}
+
+/** Whether each active version finds the tools that it was approved with. */
+async function examinePlaybooks(shell: Shell, app: AppContext): Promise<Omit<Check, 'name'>> {
+  const affected: string[] = []
+  let active = 0
+  let cursor: string | null = null
+  do {
+    const page: Awaited<ReturnType<typeof listProcedures.invoke>> = await shell.call(
+      listProcedures,
+      {
+        limit: 200,
+        ...(cursor !== null && { cursor }),
+      },
+    )
+    for (const { procedureKey, activeVersionNumber } of page.items) {
+      if (activeVersionNumber === null) continue
+      active += 1
+      const { version } = await shell.call(getProcedure, {
+        procedureKey,
+        versionNumber: activeVersionNumber,
+      })
+      const missing = Object.entries(version.toolContracts).filter(
+        ([name, hash]) => app.tools.find(name, hash) === undefined,
+      )
+      if (missing.length > 0) {
+        affected.push(
+          `${procedureKey} version ${activeVersionNumber} (${missing.map(([name]) => name).join(', ')})`,
+        )
+      }
+    }
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  if (affected.length > 0) {
+    return fail(
+      `tools have changed or are gone, so these escalate at once: ${affected.join('; ')}. Register the approved tools again, or make and activate new versions`,
+    )
+  }
+  return active === 0
+    ? warn("no version is active; 'stepwarden procedures seed' loads those of the demo")
+    : ok(`${countText(active, 'active version')}, all with the tools that they were approved with`)
+}
+
+/** Adds a check; one that throws fails with the message, which names the next move. Answers whether it did not. */
+async function look(
+  checks: Check[],
+  name: string,
+  run: () => Promise<Omit<Check, 'name'>>,
+): Promise<boolean> {
+  try {
+    checks.push({ name, ...(await run()) })
+    return true
+  } catch (error) {
+    // Whatever it is, it is what doctor was asked to find.
+    const text = error instanceof Error ? error.message : String(error)
+    checks.push({ name, ...fail(isServiceError(error) ? text : `${text}; see the log`) })
+    return false
+  }
+}
+
+function nearestFolder(path: string): string {
+  return existsSync(path) ? path : nearestFolder(dirname(path))
+}
+
+function ok(text: string): Omit<Check, 'name'> {
+  return { status: 'ok', text }
+}
+
+function warn(text: string): Omit<Check, 'name'> {
+  return { status: 'warn', text }
+}
+
+function fail(text: string): Omit<Check, 'name'> {
+  return { status: 'fail', text }
+}

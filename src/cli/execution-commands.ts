@@ -1,0 +1,97 @@
+import { getExecution } from '../operations/get-execution.ts'
+import { listExecutions } from '../operations/list-executions.ts'
+import { replayExecution } from '../operations/replay-execution.ts'
+import { startExecution } from '../operations/start-execution.ts'
+import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
+import { exitCodes } from './failures.ts'
+import { readObject } from './read-text.ts'
+import { endOf, endScreen, labelled, liveSteps, timelineScreen } from './run-screen.ts'
+import { table } from './table.ts'
+import { startOptions } from './ticket-commands.ts'
+import { countText, instantText } from './value-line.ts'
+
+const executionId = { usage: '<ID>', text: 'the id of an execution, exec_…' }
+
+const list = operationCommand({
+  path: 'executions list',
+  operation: listExecutions,
+  options: [
+    { usage: '--procedure <KEY>', text: 'only runs of this procedure' },
+    { usage: '--status <STATUS>', text: 'only completed, escalated, cancelled, running …' },
+    ...pageOptions,
+  ],
+  input: (given) => ({
+    ...pageInput(given),
+    procedureKey: given.find('procedure'),
+    status: given.find('status'),
+  }),
+  screen: ({ items, nextCursor }, terminal) =>
+    table(
+      terminal,
+      ['EXECUTION', 'END', 'REASON', 'PROCEDURE', 'STARTED'],
+      items.map((item) => [
+        item.id,
+        endOf(item)[0],
+        item.reasonCode ?? '',
+        `${item.procedureKey} v${item.versionNumber}`,
+        instantText(item.createdAt) ?? '',
+      ]),
+      'No executions.',
+    ) + nextPageLine(terminal, nextCursor),
+})
+
+const show = operationCommand({
+  path: 'executions show',
+  operation: getExecution,
+  arguments: [executionId],
+  input: (given) => ({ executionId: given.text('ID') }),
+  screen: (run, terminal) => timelineScreen(terminal, run),
+})
+
+const start: Command = {
+  path: 'executions start',
+  summary: startExecution.summary,
+  arguments: [{ usage: '<KEY>', text: 'the key of a procedure' }],
+  options: [...startOptions, { usage: '--ticket <TEXT>', text: "the customer's message" }],
+  notes:
+    'The exit code is 0 whenever the run was carried out, escalations included; execution.status says how it ended.',
+  async run(shell, given) {
+    const { terminal } = shell
+    const text = given.find('ticket')
+    const input = await readObject(shell, '--input', given.find('input'))
+    const output = await shell.call(
+      startExecution,
+      {
+        procedureKey: given.text('KEY'),
+        ticket: text === undefined ? undefined : { text },
+        input,
+        customerId: given.find('customer'),
+        idempotencyKey: given.find('idempotency-key'),
+      },
+      liveSteps(terminal),
+    )
+    return { output, screen: endScreen(terminal, output) }
+  },
+}
+
+const replay = operationCommand({
+  path: 'executions replay',
+  operation: replayExecution,
+  arguments: [executionId],
+  input: (given) => ({ executionId: given.text('ID') }),
+  screen: ({ agrees, decisions, divergence }, terminal) => {
+    if (agrees) {
+      return `${terminal.style('good', '✓')} The record agrees with its definition: ${countText(decisions, 'decision')} made again, all the same.`
+    }
+    const where =
+      divergence === null || divergence.ordinal === null ? 'the end' : `step ${divergence.ordinal}`
+    return [
+      `${terminal.style('bad', '✗')} The record does not agree with its definition: ${where} differs.`,
+      labelled(terminal, 'Expected', divergence?.expected ?? ''),
+      labelled(terminal, 'Found', divergence?.found ?? ''),
+    ].join('\n')
+  },
+  exitCode: ({ agrees }) => (agrees ? exitCodes.done[0] : exitCodes.disagrees[0]),
+})
+
+export const executionCommands: readonly Command[] = [list, show, start, replay]

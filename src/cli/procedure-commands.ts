@@ -1,0 +1,185 @@
+import { activateVersion } from '../operations/activate-version.ts'
+import { createProcedure } from '../operations/create-procedure.ts'
+import { createVersion } from '../operations/create-version.ts'
+import { deleteDraft } from '../operations/delete-draft.ts'
+import { deprecateVersion } from '../operations/deprecate-version.ts'
+import { getProcedure } from '../operations/get-procedure.ts'
+import { listProcedures } from '../operations/list-procedures.ts'
+import {
+  type Command,
+  type Given,
+  nextPageLine,
+  operationCommand,
+  pageInput,
+  pageOptions,
+} from './command.ts'
+import { edit, placingProblems, savedAnswer } from './edit-procedure.ts'
+import { usageError } from './failures.ts'
+import { findingsScreen, procedureScreen } from './procedure-screen.ts'
+import { readDocumentFile } from './read-text.ts'
+import { seed } from './seed.ts'
+import type { Shell } from './shell.ts'
+import { table } from './table.ts'
+
+const key = { usage: '<KEY>', text: 'the key of a procedure' }
+const number = { usage: '<NUMBER>', text: 'the number of one of its versions' }
+const documentFile = 'a definition in YAML or JSON, - for standard input'
+
+const list = operationCommand({
+  path: 'procedures list',
+  operation: listProcedures,
+  options: pageOptions,
+  input: pageInput,
+  screen: ({ items, nextCursor }, terminal) =>
+    table(
+      terminal,
+      ['PROCEDURE', 'NAME', 'CATEGORY', 'ACTIVE', 'NEWEST', 'DRAFTS'],
+      items.map((item) => [
+        item.procedureKey,
+        item.name,
+        item.category,
+        item.activeVersionNumber === null ? '–' : `v${item.activeVersionNumber}`,
+        `v${item.latestVersionNumber}`,
+        String(item.draftCount),
+      ]),
+      "No procedures. 'stepwarden procedures seed' loads those of the demo.",
+    ) + nextPageLine(terminal, nextCursor),
+})
+
+const show: Command = {
+  path: 'procedures show',
+  summary: getProcedure.summary,
+  arguments: [
+    key,
+    {
+      usage: '[NUMBER]',
+      text: 'the number of a version (default: the active one, else the newest)',
+    },
+  ],
+  options: [{ usage: '--yaml', text: 'print the definition alone, as YAML' }],
+  async run(shell, given) {
+    const output = await shell.call(getProcedure, {
+      procedureKey: given.text('KEY'),
+      versionNumber: given.number('NUMBER'),
+    })
+    if (!given.has('yaml')) return { output, screen: procedureScreen(shell.terminal, output) }
+    shell.terminal.printRaw(shell.parts.writeDefinition(output.version.definition))
+    return { output, screen: '' }
+  },
+}
+
+const create: Command = {
+  path: 'procedures create',
+  summary: createProcedure.summary,
+  arguments: [{ usage: '<FILE>', text: documentFile }],
+  notes:
+    'What the checks find in it is shown with line and column. Errors keep a draft from going live.',
+  async run(shell, given) {
+    const document = await readDocumentFile(shell, given.text('FILE'))
+    const saved = await placingProblems(document, () =>
+      shell.call(createProcedure, { definition: document.value }),
+    )
+    return savedAnswer(shell, document, saved, 'is there, as a draft')
+  },
+}
+
+const newVersion: Command = {
+  path: 'procedures new-version',
+  summary: createVersion.summary,
+  arguments: [key],
+  options: [
+    { usage: '--from <N>', text: 'the version to copy (default: the active one, else the newest)' },
+    { usage: '--file <FILE>', text: `${documentFile}, instead of a copy` },
+  ],
+  async run(shell, given) {
+    const [from, file] = [given.number('from'), given.find('file')]
+    if (from !== undefined && file !== undefined) {
+      throw usageError('--from and --file exclude each other.', 'Give one of them.')
+    }
+    const document = file === undefined ? undefined : await readDocumentFile(shell, file)
+    const make = () =>
+      shell.call(createVersion, {
+        procedureKey: given.text('KEY'),
+        fromVersionNumber: from,
+        definition: document?.value,
+      })
+    const saved = document === undefined ? await make() : await placingProblems(document, make)
+    return savedAnswer(shell, document, saved, 'is there, as a draft')
+  },
+}
+
+const activate: Command = {
+  path: 'procedures activate',
+  summary: activateVersion.summary,
+  arguments: [key, number],
+  options: [
+    {
+      usage: '--seen <N>',
+      text: "the version that you saw active, or 'none'; another one there is a conflict (default: the one there is)",
+    },
+  ],
+  notes: 'No approval is asked for yet; the audit log says so of each activation (ungoverned).',
+  async run(shell, given) {
+    const procedureKey = given.text('KEY')
+    const seenActive = await seenBy(shell, given)
+    const output = await shell.call(activateVersion, {
+      procedureKey,
+      versionNumber: given.number('NUMBER'),
+      seenActive,
+    })
+    return {
+      output,
+      screen: [
+        `Version ${output.versionNumber} of ${procedureKey} serves from now on.`,
+        ...(seenActive === null ? [] : [`Version ${seenActive} is deprecated.`]),
+        ...(output.findings.length === 0 ? [] : [findingsScreen(shell.terminal, output.findings)]),
+      ].join('\n'),
+    }
+  },
+}
+
+const deprecate = operationCommand({
+  path: 'procedures deprecate',
+  operation: deprecateVersion,
+  arguments: [key, number],
+  input: (given) => ({ procedureKey: given.text('KEY'), versionNumber: given.number('NUMBER') }),
+  screen: ({ procedureKey, versionNumber }) =>
+    `Version ${versionNumber} of ${procedureKey} is deprecated; nothing serves the procedure now.`,
+})
+
+const remove = operationCommand({
+  path: 'procedures delete',
+  operation: deleteDraft,
+  arguments: [key, { usage: '<NUMBER>', text: 'the number of a draft' }],
+  input: (given) => ({ procedureKey: given.text('KEY'), versionNumber: given.number('NUMBER') }),
+  screen: ({ procedureKey, versionNumber }) =>
+    `Draft ${versionNumber} of ${procedureKey} is deleted; its number is not given again.`,
+})
+
+export const procedureCommands: readonly Command[] = [
+  list,
+  show,
+  create,
+  edit,
+  newVersion,
+  activate,
+  deprecate,
+  remove,
+  seed,
+]
+
+/** The number of the version that the person saw serving, or null for none; without a word of theirs it is looked up and shown. */
+async function seenBy(shell: Shell, given: Given): Promise<number | null> {
+  const seen = given.find('seen')
+  if (seen === 'none') return null
+  if (seen !== undefined) return given.number('seen') ?? null
+  const procedureKey = given.text('KEY')
+  const { versions } = await shell.call(getProcedure, { procedureKey })
+  const active = versions.find(({ status }) => status === 'active')?.versionNumber ?? null
+  shell.terminal.print(
+    active === null
+      ? `No version of ${procedureKey} serves now.`
+      : `Version ${active} of ${procedureKey} serves now.`,
+  )
+  return active
+}

@@ -1,0 +1,183 @@
+import { Argument, Command as Commander, CommanderError, Help, Option } from 'commander'
+import { didYouMean } from '../domain/nearest-name.ts'
+import { type Command, Given, type Parameter } from './command.ts'
+import { exitCodes, usageError } from './failures.ts'
+import type { Sink } from './terminal.ts'
+
+export interface ProgramOptions {
+  readonly commands: readonly Command[]
+  /** Takes a command that was called rightly. */
+  readonly execute: (command: Command, given: Given) => Promise<void>
+  /** Where help goes when it was asked for. */
+  readonly out: Sink
+  /** In a session `--json` and `--data-dir` are settled, and commands begin with a slash. */
+  readonly isSession?: boolean
+  readonly version?: string
+}
+
+const globalOptions: readonly Parameter[] = [
+  { usage: '--json', text: 'answer with one JSON value on standard output' },
+  {
+    usage: '--data-dir <DIR>',
+    text: 'the folder of the embedded database (default: what the environment names, else .stepwarden)',
+  },
+]
+
+const groups: Readonly<Record<string, string>> = {
+  procedures: 'Write, review and activate playbooks',
+  executions: 'Look at runs, start them, prove them',
+  escalations: 'What waits for a person',
+}
+
+/**
+ * Reads the words of a command line and executes the one command that they call.
+ *
+ * @throws ServiceError `USAGE_INVALID`; and what `execute` throws. Asking for help or version is no error.
+ */
+export async function runProgram(options: ProgramOptions, words: readonly string[]): Promise<void> {
+  const program = buildProgram(options)
+  try {
+    await program.parseAsync([...words], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return
+    throw usageOf(error, options.isSession === true)
+  }
+}
+
+function buildProgram({
+  commands,
+  execute,
+  out,
+  version = '',
+  isSession,
+}: ProgramOptions): Commander {
+  const program = new Commander(isSession === true ? '/' : 'stepwarden')
+  program.description('Governs and runs support playbooks.')
+  configure(program, out)
+  if (isSession !== true) {
+    for (const option of globalOptions) program.addOption(toOption(option))
+    program.version(version, '--version', 'print the version')
+    program.addHelpText('after', exitCodeHelp())
+  }
+  for (const command of commands) {
+    const words = command.path.split(' ')
+    const parent = words.length === 1 ? program : groupOf(program, words[0] ?? '')
+    addCommand(parent, words.at(-1) ?? '', command, execute)
+  }
+  return program
+}
+
+function addCommand(
+  parent: Commander,
+  name: string,
+  command: Command,
+  execute: ProgramOptions['execute'],
+): void {
+  const commander = parent.command(name).description(`${command.summary}.`)
+  for (const { usage, text } of command.arguments ?? []) {
+    commander.addArgument(new Argument(usage, text))
+  }
+  for (const option of command.options ?? []) commander.addOption(toOption(option))
+  if (command.notes !== undefined) commander.addHelpText('after', `\n${command.notes}`)
+  commander.action(() => execute(command, givenTo(commander)))
+}
+
+function groupOf(program: Commander, name: string): Commander {
+  const known = program.commands.find((command) => command.name() === name)
+  if (known !== undefined) return known
+  const group = program.command(name).description(`${groups[name] ?? name}.`)
+  // Without an action, a word that is no command of the group would be an excess argument.
+  group.action(() => {
+    const [found] = group.args
+    const names = group.commands.map((command) => command.name())
+    if (found === undefined) {
+      throw usageError(`'${name}' needs a command: ${names.join(', ')}.`, helpHint(name))
+    }
+    throw usageError(
+      `'${name} ${found}' is not a command.${didYouMean(found, names)}`,
+      helpHint(name),
+    )
+  })
+  group.allowExcessArguments()
+  return group
+}
+
+function configure(program: Commander, out: Sink): void {
+  program.exitOverride()
+  program.helpCommand(false)
+  program.showSuggestionAfterError(true)
+  program.configureOutput({
+    writeOut: (text) => out.write(text),
+    // Errors are thrown, and told by who catches them.
+    writeErr: () => {},
+    outputError: () => {},
+  })
+  program.configureHelp({
+    showGlobalOptions: true,
+    // The first page shows every command; that of a group, its own.
+    visibleCommands: (command) =>
+      command.parent === null ? leavesOf(command) : [...command.commands],
+    subcommandTerm: (command) => {
+      const term = new Help().subcommandTerm(command)
+      const group = command.parent?.parent == null ? '' : `${command.parent.name()} `
+      return `${group}${term.replace(' [options]', '')}`
+    },
+  })
+}
+
+function leavesOf(command: Commander): Commander[] {
+  return command.commands.flatMap((child) =>
+    child.commands.length === 0 ? [child] : leavesOf(child),
+  )
+}
+
+function toOption({ usage, text }: Parameter): Option {
+  return new Option(usage, text)
+}
+
+/** What the words gave a command, by the names of its parameters; options of the program among them. */
+function givenTo(commander: Commander): Given {
+  const values: [string, string | boolean][] = []
+  for (const [index, argument] of commander.registeredArguments.entries()) {
+    const value: unknown = commander.processedArgs[index]
+    // Words of a text need no quotes around them.
+    if (Array.isArray(value)) {
+      if (value.length > 0) values.push([argument.name(), value.join(' ')])
+    } else if (typeof value === 'string') values.push([argument.name(), value])
+  }
+  const given = commander.optsWithGlobals()
+  for (const option of [...commander.options, ...rootOf(commander).options]) {
+    const value: unknown = given[option.attributeName()]
+    if (typeof value === 'string' || typeof value === 'boolean') {
+      values.push([option.name(), value])
+    }
+  }
+  return new Given(values)
+}
+
+function rootOf(commander: Commander): Commander {
+  return commander.parent === null ? commander : rootOf(commander.parent)
+}
+
+function usageOf(error: CommanderError, isSession: boolean): Error {
+  const problem = error.message
+    .replace(/^error: /, '')
+    .replace(/\n\(?(Did you mean .*\?)\)?$/, '. $1')
+  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`
+  return usageError(
+    /[.?!]$/.test(sentence) ? sentence : `${sentence}.`,
+    isSession ? 'Type /help to see what there is.' : helpHint(),
+  )
+}
+
+function helpHint(group?: string): string {
+  return `Run 'stepwarden ${group === undefined ? '' : `${group} `}--help' to see what there is.`
+}
+
+function exitCodeHelp(): string {
+  const lines = Object.values(exitCodes).map(
+    ([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`,
+  )
+  return `\nExit codes:\n${lines.join('\n')}`
+}

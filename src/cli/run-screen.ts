@@ -1,0 +1,159 @@
+import type { z } from 'zod'
+import type { Reason } from '../domain/escalation.ts'
+import { isStepEnded, type StepRow, type StepStatus } from '../domain/execution.ts'
+import type { Json } from '../domain/json.ts'
+import type { RunOutput, stepOutput } from '../operations/execution-output.ts'
+import { pad } from './table.ts'
+import type { Terminal, Tone } from './terminal.ts'
+import { countText, durationText, instantText, valueLine } from './value-line.ts'
+
+const marks: Readonly<Record<StepStatus, readonly [mark: string, tone: Tone]>> = {
+  pending: ['·', 'quiet'],
+  running: ['…', 'care'],
+  waiting: ['…', 'care'],
+  completed: ['✓', 'good'],
+  failed: ['✗', 'bad'],
+  skipped: ['↷', 'quiet'],
+  expired: ['✗', 'bad'],
+  denied: ['✗', 'bad'],
+}
+
+/** Wide enough for most step keys, so that the outputs stand in one column while the steps are still to come. */
+const keyWidth = 26
+
+interface ShownStep {
+  readonly ordinal: number
+  readonly key: string
+  readonly status: StepStatus
+  readonly attempts: number
+  readonly output: Json | null
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+/** Shows the steps of a run as they are committed, each once, when it has ended. */
+export function liveSteps(terminal: Terminal): (rows: readonly StepRow[]) => void {
+  const shown = new Set<number>()
+  return (rows) => {
+    for (const row of rows) {
+      if (!isStepEnded(row.status) || shown.has(row.ordinal)) continue
+      if (shown.size === 0) terminal.print(label(terminal, 'Steps').trimEnd())
+      shown.add(row.ordinal)
+      const key = row.iteration === '' ? row.stepKey : `${row.stepKey}[${row.iteration}]`
+      terminal.print(stepLine(terminal, { ...row, key, attempts: row.attempt }))
+    }
+  }
+}
+
+/** `✓ 2  check_transaction   state: failed, amount: 49.00 USD` */
+function stepLine(terminal: Terminal, step: ShownStep): string {
+  const [mark, tone] = marks[step.status]
+  const lead = `${terminal.style(tone, mark)} ${String(step.ordinal).padStart(2)}  `
+  const indent = 2 + 6 + keyWidth + 1
+  const text = terminal.wrap(stepText(step), indent)
+  return `  ${lead}${pad(step.key, keyWidth)} ${text}`
+}
+
+function stepText({ status, attempts, output, error }: ShownStep): string {
+  const tries = attempts > 1 ? ` (after ${attempts} attempts)` : ''
+  if (status === 'completed') return `${valueLine(output)}${tries}`
+  return error === null ? status : `${status}${tries}: ${error.message} (${error.code})`
+}
+
+/** How a run ended, in a few words and a tone. */
+export function endOf(execution: {
+  readonly status: string
+  readonly outcome: string | null
+}): readonly [text: string, tone: Tone] {
+  const text = execution.outcome ?? execution.status
+  if (text === 'resolved') return [text, 'good']
+  return [text, text === 'escalated' ? 'bad' : 'care']
+}
+
+/** What came of a run: how it ended and why, and what the customer is told. */
+export function endScreen(terminal: Terminal, { execution, steps, reply }: RunOutput): string {
+  const [end, tone] = endOf(execution)
+  const took = execution.durationMs === null ? '' : `, ${durationText(execution.durationMs)}`
+  const lines = [
+    `${label(terminal, 'Outcome')}${terminal.style(tone, end)} ${terminal.style('quiet', `(${execution.id}, ${countText(steps.length, 'step')}${took})`)}`,
+    ...reasonLines(terminal, execution.reason),
+  ]
+  if (reply !== null)
+    lines.push(`${label(terminal, 'Reply')}${terminal.wrap(reply.text, labelWidth)}`)
+  return lines.join('\n')
+}
+
+const labelWidth = 12
+
+/** The name of a part of a screen, as wide as all of them. */
+export function label(terminal: Terminal, text: string): string {
+  return terminal.style('heading', pad(text, labelWidth))
+}
+
+/** A labelled text in as many lines as it takes. */
+export function labelled(terminal: Terminal, name: string, text: string): string {
+  return `${label(terminal, name)}${terminal.wrap(text, labelWidth)}`
+}
+
+function reasonLines(terminal: Terminal, reason: Reason | null): readonly string[] {
+  if (reason === null) return []
+  const at = reason.stepKey === undefined ? '' : ` at step ${reason.stepKey}`
+  return [labelled(terminal, 'Reason', `${reason.message} (${reason.code}${at})`)]
+}
+
+/** A whole run as a timeline: what was asked, each step with what went in and came out, the conditions, the end. */
+export function timelineScreen(terminal: Terminal, run: RunOutput): string {
+  const { execution, steps } = run
+  const began = new Date(execution.createdAt).getTime()
+  const parts = [
+    `${terminal.style('heading', execution.id)}  ${execution.procedureKey} version ${execution.versionNumber}`,
+    '',
+    labelled(
+      terminal,
+      'Started',
+      `${instantText(execution.createdAt)} by ${execution.requester.id}${forWhom(execution)}`,
+    ),
+    ...(execution.ticket === null ? [] : [labelled(terminal, 'Ticket', execution.ticket.text)]),
+    labelled(terminal, 'Input', valueLine(execution.input)),
+    ...(execution.takeOverCount === 0
+      ? []
+      : [labelled(terminal, 'Taken over', countText(execution.takeOverCount, 'time'))]),
+    '',
+    ...steps.flatMap((step) => timelineLines(terminal, step, began)),
+    '',
+    endScreen(terminal, run),
+  ]
+  const conditions = execution.conditions.map(({ kind, text, verdict }) =>
+    labelled(terminal, verdict, `${kind}: ${text}`),
+  )
+  if (conditions.length > 0) parts.push('', ...conditions)
+  return parts.join('\n')
+}
+
+function forWhom(execution: RunOutput['execution']): string {
+  const { customerId, onBehalfOf, ticketId } = execution
+  return [
+    customerId === null ? '' : `, customer ${customerId}`,
+    onBehalfOf === null ? '' : `, on behalf of ${onBehalfOf}`,
+    ticketId === null ? '' : `, ticket ${ticketId}`,
+  ].join('')
+}
+
+function timelineLines(
+  terminal: Terminal,
+  step: z.infer<typeof stepOutput>,
+  began: number,
+): readonly string[] {
+  const [mark, tone] = marks[step.status]
+  const after = new Date(step.startedAt).getTime() - began
+  const what = step.tool === null ? step.kind : `${step.kind} ${step.tool}`
+  const indent = 8
+  const detail = (name: string, text: string): string =>
+    `${' '.repeat(indent)}${terminal.style('quiet', pad(name, 7))}${terminal.wrap(text, indent + 7)}`
+  const head = `  ${terminal.style(tone, mark)} ${String(step.sequence).padStart(2)}  ${step.key}`
+  return [
+    `${head}  ${terminal.style('quiet', `${what}, +${durationText(Math.max(0, after))}`)}`,
+    detail('', step.action),
+    ...(step.input === null ? [] : [detail('in', valueLine(step.input))]),
+    detail(step.status === 'completed' ? 'out' : '', stepText({ ...step, ordinal: step.sequence })),
+  ]
+}

@@ -1,0 +1,166 @@
+import { userInfo } from 'node:os'
+import { type Config, readConfig } from '../config/config.ts'
+import { type AppContext, openContext } from '../context.ts'
+import { hasTenant } from '../db/queries/health.ts'
+import type { Definition } from '../domain/definition.ts'
+import { isServiceError, ServiceError } from '../domain/errors.ts'
+import type { Json } from '../domain/json.ts'
+import { type Principal, roles } from '../domain/principal.ts'
+import type { Problem } from '../domain/problem.ts'
+import { recoverExecutions } from '../operations/carry-out.ts'
+import type { Caller, Operation } from '../operations/define.ts'
+import { getExecution } from '../operations/get-execution.ts'
+import type { Terminal } from './terminal.ts'
+
+/** A text that was read: its value, and where in the text a problem of the value lies. */
+export interface ReadText {
+  readonly value: Json
+  readonly locate: <P extends Problem>(problems: readonly P[]) => readonly P[]
+}
+
+/** The concrete parts that commands need besides the operations. */
+export interface Parts {
+  /** Reads YAML or JSON, as src/documents/read-document.ts does. */
+  readonly readDocument: (text: string, name: string) => ReadText
+  /** Writes a definition as YAML. */
+  readonly writeDefinition: (definition: Definition) => string
+  /** Migrates and answers the names of what it applied. */
+  readonly migrateDatabase: (database: Config['database']) => Promise<readonly string[]>
+  /** Turns an error of a driver or a disk into one of ours, and leaves any other as it is. */
+  readonly explainError: (error: unknown, database: Config['database']) => unknown
+}
+
+export interface ShellOptions {
+  readonly terminal: Terminal
+  readonly parts: Parts
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly workingDirectory: string
+}
+
+/**
+ * What commands work with: the configuration, read when it is first needed; the database, opened when it is first
+ * needed; the local person; and where answers go.
+ */
+export class Shell implements AsyncDisposable {
+  readonly terminal: Terminal
+  readonly parts: Parts
+  readonly environment: ShellOptions['environment']
+  readonly #workingDirectory: string
+  #config: Config | undefined
+  #opening: Promise<AppContext> | undefined
+
+  constructor({ terminal, parts, environment, workingDirectory }: ShellOptions) {
+    this.terminal = terminal
+    this.parts = parts
+    this.environment = environment
+    this.#workingDirectory = workingDirectory
+  }
+
+  /** @throws ServiceError `CONFIG_INVALID` */
+  get config(): Config {
+    this.#config ??= readConfig(this.environment, this.#workingDirectory)
+    return this.#config
+  }
+
+  /** Who acts: the person at this machine, whom nothing but the rights to files and database has checked. */
+  get principal(): Principal {
+    return {
+      id: userName(),
+      kind: 'human',
+      roles,
+      groups: [],
+      tenantId: this.config.tenantId,
+      unauthenticated: true,
+    }
+  }
+
+  /** The database and all that works on it, with the runs of processes that are gone carried on. */
+  async app(): Promise<AppContext> {
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
+  /**
+   * The same without carrying anything on, for those who only look.
+   *
+   * @throws ServiceError what `openContext` throws.
+   */
+  async bareApp(): Promise<AppContext> {
+    this.#opening ??= openContext(this.config)
+    return this.#opening
+  }
+
+  async call<I, O>(
+    operation: Operation<I, O>,
+    input: unknown,
+    onSteps?: Caller['onSteps'],
+  ): Promise<O> {
+    return operation.invoke(await this.app(), this.#caller(onSteps), input)
+  }
+
+  /** An error as people should see it: what a driver or a disk said becomes one of ours where it is known. */
+  explain(error: unknown): unknown {
+    if (isServiceError(error) || this.#config === undefined) return error
+    return this.parts.explainError(error, this.#config.database)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const opening = this.#opening
+    this.#opening = undefined
+    // What failed to open has told so, and has nothing to close.
+    const app = await opening?.catch(() => undefined)
+    await app?.[Symbol.asyncDispose]()
+  }
+
+  #caller(onSteps?: Caller['onSteps']): Caller {
+    return { principal: this.principal, origin: 'cli', ...(onSteps && { onSteps }) }
+  }
+
+  async #open(): Promise<AppContext> {
+    const { tenantId } = this.config
+    const app = await openContext(this.config)
+    try {
+      if (!(await hasTenant(app.database, tenantId))) {
+        throw new ServiceError('TENANT_NOT_FOUND', { tenantId })
+      }
+      await this.#carryOn(app)
+      return app
+    } catch (error) {
+      await app[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  async #carryOn(app: AppContext): Promise<void> {
+    const ids = await recoverExecutions(app).catch((error: unknown) => {
+      // They stay where they are for the next process; what this one was asked for does not depend on them.
+      app.log.warn({ err: error }, 'interrupted executions could not be carried on')
+      return []
+    })
+    if (ids.length === 0) return
+    const ends = await Promise.all(ids.map(async (id) => `${id} (${await this.#endOf(app, id)})`))
+    const what =
+      ids.length === 1 ? '1 interrupted execution was' : `${ids.length} interrupted executions were`
+    this.terminal.notice(`${what} carried on: ${ends.join(', ')}`)
+  }
+
+  async #endOf(app: AppContext, executionId: string): Promise<string> {
+    try {
+      const { execution } = await getExecution.invoke(app, this.#caller(), { executionId })
+      return execution.outcome ?? execution.status
+    } catch (error) {
+      // Runs of all tenants are carried on, and only the own tenant's can be seen.
+      if (isServiceError(error, 'EXECUTION_NOT_FOUND')) return 'of another tenant'
+      throw error
+    }
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run as a user that has no name.
+    return 'local'
+  }
+}
