@@ -1,8 +1,7 @@
 import { ServiceError } from '../domain/errors.ts'
-import type { Reason } from '../domain/escalation.ts'
 import type { ExecutionEnd, StepRow } from '../domain/execution.ts'
 import { newId } from '../domain/ids.ts'
-import type { Clock, Flags, Journal } from '../executor/ports.ts'
+import type { Clock, Commit, Flags, Journal } from '../executor/ports.ts'
 import type { Database } from './connect.ts'
 
 /**
@@ -14,65 +13,141 @@ import type { Database } from './connect.ts'
  */
 export function createJournal(database: Database, clock: Clock): Journal {
   return {
-    async commit(claim, rows, end): Promise<Flags> {
-      const db = database.forTenant(claim.tenantId)
+    async commit(claim, commit): Promise<Flags> {
       const { tenantId, executionId, fence } = claim
-      const values = [tenantId, executionId, fence, JSON.stringify(rows.map(toRecord))]
-      const [row] =
-        end === undefined
-          ? await db.query<CommitRow>('journal_commit', commitRows, values)
-          : await db.query<CommitRow>('journal_end', commitEnd, [
-              ...values,
-              ...endValues(end, clock.now()),
-            ])
+      const { name, text } = statementFor(commit)
+      const [row] = await database
+        .forTenant(tenantId)
+        .query<{ cancel_requested_at: Date | null }>(name, text, [
+          tenantId,
+          executionId,
+          fence,
+          ...commitValues(commit, clock.now()),
+        ])
       if (row === undefined) throw new ServiceError('LEASE_LOST', { executionId, fence })
       return { cancelRequested: row.cancel_requested_at !== null }
     },
   }
 }
 
-interface CommitRow {
-  readonly cancel_requested_at: Date | null
+/** The columns that a new step row is written with, and what its parameters are cast to. */
+const stepColumns = [
+  ['ordinal', 'int'],
+  ['step_key', 'text'],
+  ['iteration', 'text'],
+  ['kind', 'text'],
+  ['status', 'text'],
+  ['attempt', 'int'],
+  ['tool', 'text'],
+  ['input', 'jsonb'],
+  ['output', 'jsonb'],
+  ['error', 'jsonb'],
+  ['attempts', 'jsonb'],
+  ['started_at', 'timestamptz'],
+  ['ended_at', 'timestamptz'],
+] as const
+
+const columnNames = stepColumns.map(([name]) => name).join(', ')
+const recordType = stepColumns.map((column) => column.join(' ')).join(', ')
+
+/** Up to so many new rows travel as plain parameters, which cost the server a third less than one JSON text. */
+const maxPlainRows = 8
+
+interface Statement {
+  readonly name: string
+  readonly text: string
 }
 
-// A row that is there already is a running one; finished rows are held by a trigger.
-const insertSteps = `
-  INSERT INTO step_executions AS s (
-    tenant_id, execution_id, ordinal, step_key, iteration, kind, status, attempt, tool,
-    input, output, error, attempts, started_at, ended_at, revision)
-  SELECT $1, $2, r.ordinal, r.step_key, r.iteration, r.kind, r.status, r.attempt, r.tool,
-    r.input, r.output, r.error, r.attempts, r.started_at, r.ended_at, e.revision
-  FROM e CROSS JOIN jsonb_to_recordset($4::jsonb) AS r(
-    ordinal int, step_key text, iteration text, kind text, status text, attempt int, tool text,
-    input jsonb, output jsonb, error jsonb, attempts jsonb, started_at timestamptz, ended_at timestamptz)
-  ON CONFLICT (tenant_id, execution_id, ordinal) DO UPDATE SET
-    status = excluded.status, attempt = excluded.attempt, output = excluded.output, error = excluded.error,
-    attempts = excluded.attempts, ended_at = excluded.ended_at, revision = excluded.revision`
+const statements = new Map<string, Statement>()
 
-const commitRows = `
-  WITH e AS (
-    UPDATE executions SET revision = revision + 1
-    WHERE tenant_id = $1 AND id = $2 AND fence = $3 AND status = 'running'
-    RETURNING revision, cancel_requested_at
-  ), s AS (${insertSteps})
-  SELECT revision, cancel_requested_at FROM e`
+/** The statement for a commit of this shape, made once, so that it stays prepared under its name. */
+function statementFor({ added, changed, end }: Commit): Statement {
+  const rows = added.length > maxPlainRows ? 'json' : String(added.length)
+  const ending = end === undefined ? 'go' : end.status === 'escalated' ? 'escalate' : 'end'
+  const name = `journal_${ending}_${rows}${changed.length > 0 ? '_changed' : ''}`
+  const known = statements.get(name)
+  if (known !== undefined) return known
+  const made = { name, text: statementText(ending, added.length, changed.length > 0) }
+  statements.set(name, made)
+  return made
+}
 
-const commitEnd = `
-  WITH e AS (
-    UPDATE executions SET revision = revision + 1, worker_id = NULL, status = $5, outcome = $6,
-      reason = $7::jsonb, result = $8::jsonb, conditions = $9::jsonb, ended_at = $10
-    WHERE tenant_id = $1 AND id = $2 AND fence = $3 AND status = 'running'
-    RETURNING revision, cancel_requested_at, ticket
-  ), s AS (${insertSteps}
-  ), x AS (
-    INSERT INTO escalations (
-      tenant_id, id, execution_id, reason, queue, priority, ticket, opened_at)
-    SELECT $1, $11, $2, $7::jsonb, $12, $13, e.ticket, $10
-    FROM e WHERE $5 = 'escalated'
-  )
-  SELECT revision, cancel_requested_at FROM e`
+function statementText(
+  ending: 'go' | 'end' | 'escalate',
+  addedCount: number,
+  hasChanged: boolean,
+): string {
+  let last = 3
+  const next = (type: string): string => {
+    last += 1
+    return `$${last}::${type}`
+  }
+  const set =
+    ending === 'go'
+      ? ''
+      : `, worker_id = NULL, status = ${next('text')}, outcome = ${next('text')}, reason = ${next('jsonb')},
+        result = ${next('jsonb')}, conditions = ${next('jsonb')}, ended_at = ${next('timestamptz')}`
+  const parts = [
+    `e AS (
+      UPDATE executions SET revision = revision + 1${set}
+      WHERE tenant_id = $1 AND id = $2 AND fence = $3 AND status = 'running'
+      RETURNING revision, cancel_requested_at, reason, ticket, ended_at)`,
+  ]
+  if (ending === 'escalate') {
+    parts.push(`x AS (
+      INSERT INTO escalations (tenant_id, id, execution_id, reason, queue, priority, ticket, opened_at)
+      SELECT $1, ${next('text')}, $2, e.reason, ${next('text')}, ${next('text')}, e.ticket, e.ended_at FROM e)`)
+  }
+  if (hasChanged) {
+    parts.push(`c AS (
+      UPDATE step_executions s SET status = r.status, attempt = r.attempt, output = r.output, error = r.error,
+        attempts = r.attempts, ended_at = r.ended_at, revision = e.revision
+      FROM e CROSS JOIN jsonb_to_recordset(${next('jsonb')}) AS r(${recordType})
+      WHERE s.tenant_id = $1 AND s.execution_id = $2 AND s.ordinal = r.ordinal)`)
+  }
+  if (addedCount > 0) {
+    const row = (): string => `(${stepColumns.map(([, type]) => next(type)).join(', ')})`
+    const source =
+      addedCount > maxPlainRows
+        ? `jsonb_to_recordset(${next('jsonb')}) AS r(${recordType})`
+        : `(VALUES ${Array.from({ length: addedCount }, row).join(', ')}) AS r(${columnNames})`
+    parts.push(`a AS (
+      INSERT INTO step_executions (tenant_id, execution_id, ${columnNames}, revision)
+      SELECT $1, $2, r.*, e.revision FROM e CROSS JOIN ${source})`)
+  }
+  return `WITH ${parts.join(',\n    ')}\n  SELECT cancel_requested_at FROM e`
+}
 
-function toRecord(row: StepRow): Record<string, unknown> {
+/** The parameters after the claim's, in the order in which `statementText` numbers them. */
+function commitValues({ added, changed, end }: Commit, now: number): readonly unknown[] {
+  return [
+    ...(end === undefined ? [] : endValues(end, now)),
+    ...(changed.length > 0 ? [JSON.stringify(changed.map(toRecord))] : []),
+    ...(added.length > maxPlainRows
+      ? [JSON.stringify(added.map(toRecord))]
+      : added.flatMap((row) => Object.values(toParameters(row)))),
+  ]
+}
+
+function endValues(end: ExecutionEnd, now: number): readonly unknown[] {
+  const { reason } = end
+  const values = [
+    end.status,
+    end.outcome,
+    jsonText(reason),
+    jsonText(end.result),
+    JSON.stringify(end.conditions),
+    instantText(end.endedAt),
+  ]
+  if (end.status !== 'escalated') return values
+  const { queue = 'support', priority = 'normal' } = reason?.escalateTo ?? {}
+  return [...values, newId('escalation', now), queue, priority]
+}
+
+type ColumnName = (typeof stepColumns)[number][0]
+
+/** A row as a member of a JSON list. */
+function toRecord(row: StepRow): { readonly [C in ColumnName]: unknown } {
   return {
     ordinal: row.ordinal,
     step_key: row.stepKey,
@@ -85,22 +160,26 @@ function toRecord(row: StepRow): Record<string, unknown> {
     output: row.output,
     error: row.error,
     attempts: row.attempts,
-    started_at: new Date(row.startedAt),
-    ended_at: row.endedAt === null ? null : new Date(row.endedAt),
+    started_at: instantText(row.startedAt),
+    ended_at: row.endedAt === null ? null : instantText(row.endedAt),
   }
 }
 
-function endValues(end: ExecutionEnd, now: number): readonly unknown[] {
-  const target: Reason['escalateTo'] = end.reason?.escalateTo
-  return [
-    end.status,
-    end.outcome,
-    end.reason === null ? null : JSON.stringify(end.reason),
-    JSON.stringify(end.result),
-    JSON.stringify(end.conditions),
-    new Date(end.endedAt),
-    newId('escalation', now),
-    target?.queue ?? 'support',
-    target?.priority ?? 'normal',
-  ]
+/** A row as parameters of its own, in the order of the columns. */
+function toParameters(row: StepRow): { readonly [C in ColumnName]: unknown } {
+  return {
+    ...toRecord(row),
+    input: jsonText(row.input),
+    output: jsonText(row.output),
+    error: jsonText(row.error),
+    attempts: jsonText(row.attempts),
+  }
+}
+
+function jsonText(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value)
+}
+
+function instantText(at: number): string {
+  return new Date(at).toISOString()
 }

@@ -14,15 +14,23 @@ export interface Flags {
   readonly cancelRequested: boolean
 }
 
+/** What is written together. */
+export interface Commit {
+  /** Rows that were never committed before. */
+  readonly added: readonly StepRow[]
+  /** Rows that were committed while they were running, as they are now. */
+  readonly changed: readonly StepRow[]
+  readonly end?: ExecutionEnd | undefined
+}
+
 /** Where a run is recorded. */
 export interface Journal {
   /**
-   * Writes rows, and the end if given, in one commit, if the claim still holds. A row with an ordinal that is there
-   * already replaces it.
+   * Writes all of a commit, if the claim still holds.
    *
    * @throws ServiceError `LEASE_LOST` when the claim does not hold any more; nothing was written.
    */
-  commit(claim: Claim, rows: readonly StepRow[], end?: ExecutionEnd): Promise<Flags>
+  commit(claim: Claim, commit: Commit): Promise<Flags>
 }
 
 /** The tools that may run here: the allowlist, as src/domain/tool-registry.ts makes it. */

@@ -47,6 +47,8 @@ class Run {
   #uncommitted = new Map<number, StepRow>()
   #uncommittedBytes = 0
   #uncommittedSince = 0
+  /** Ordinals of the rows that are committed as running. */
+  readonly #running: Set<number>
   #cancelRequested = false
 
   constructor(
@@ -61,6 +63,11 @@ class Run {
     this.#state = state
     this.#claim = claim
     this.#durability = durability
+    const { last, openBlocks } = state
+    const loaded = last === undefined ? openBlocks : [...openBlocks, last]
+    this.#running = new Set(
+      loaded.filter(({ status }) => status === 'running').map(({ ordinal }) => ordinal),
+    )
   }
 
   async toEnd(): Promise<RunResult> {
@@ -74,8 +81,14 @@ class Run {
       }
       const command = decide(this.#plan, this.#state, now)
       if (command.kind === 'end') return this.#end(command.end)
-      if (command.kind === 'record') await this.#add(command.row)
-      else await this.#add(await this.#call(command.row, command.call))
+      if (this.#isCommitDue(now)) {
+        // What the commit answers may change what is next, so that is decided again.
+        await this.#commit()
+        continue
+      }
+      this.#take(
+        command.kind === 'record' ? command.row : await this.#call(command.row, command.call),
+      )
     }
   }
 
@@ -128,30 +141,38 @@ class Run {
       executionId,
       principal: this.#state.start.requester,
     }
-    return callTool(tool, pinned, row.input, context, call.timeoutMs, clock)
+    // A copy, so that what the tool does to its input does not change what is recorded as sent.
+    return callTool(tool, pinned, structuredClone(row.input), context, call.timeoutMs, clock)
   }
 
-  /** Takes a row into the state, and commits when enough has gathered. */
-  async #add(row: StepRow): Promise<void> {
+  #take(row: StepRow): void {
     this.#state = apply(this.#state, row)
     if (this.#uncommitted.size === 0) this.#uncommittedSince = this.#ports.clock.now()
     this.#uncommitted.set(row.ordinal, row)
-    this.#uncommittedBytes += sizeOf(row)
-    const waited = this.#ports.clock.now() - this.#uncommittedSince
-    if (
+    // Only what `effect` gathers has to be measured.
+    if (this.#durability === 'effect') this.#uncommittedBytes += sizeOf(row)
+  }
+
+  #isCommitDue(now: number): boolean {
+    if (this.#uncommitted.size === 0) return false
+    return (
       this.#durability === 'step' ||
-      waited >= maxUncommittedMs ||
+      now - this.#uncommittedSince >= maxUncommittedMs ||
       this.#uncommittedBytes >= maxUncommittedBytes
-    ) {
-      await this.#commit()
-    }
+    )
   }
 
   async #commit(intent?: StepRow, end?: ExecutionEnd): Promise<void> {
     if (intent !== undefined) this.#uncommitted.set(intent.ordinal, intent)
     const rows = [...this.#uncommitted.values()]
+    const added = rows.filter(({ ordinal }) => !this.#running.has(ordinal))
+    const changed = rows.filter(({ ordinal }) => this.#running.has(ordinal))
     this.#ports.onBoundary?.('before_commit', end === undefined ? '' : 'end')
-    const flags = await this.#ports.journal.commit(this.#claim, rows, end)
+    const flags = await this.#ports.journal.commit(this.#claim, { added, changed, end })
+    for (const { ordinal, status } of rows) {
+      if (status === 'running') this.#running.add(ordinal)
+      else this.#running.delete(ordinal)
+    }
     this.#uncommitted = new Map()
     this.#uncommittedBytes = 0
     this.#cancelRequested = flags.cancelRequested

@@ -91,7 +91,7 @@ async function takeOver(app: AppContext, db: TenantDb, id: Id<'execution'>): Pro
       { status: 'escalated', reason: reasonOf('recovery_exhausted') },
       app.clock.now(),
     )
-    await app.journal.commit(claim, [], end)
+    await app.journal.commit(claim, { added: [], changed: [], end })
     await replyToExecution(app, db, id)
   } else {
     await carryOut(app, db, plan, state, claim, execution.durability)
@@ -146,5 +146,5 @@ async function endInternally(
     { status: 'escalated', reason: reasonOf('internal_error') },
     app.clock.now(),
   )
-  await app.journal.commit(claim, [], end)
+  await app.journal.commit(claim, { added: [], changed: [], end })
 }

@@ -97,7 +97,8 @@ describe('commits', () => {
   it.each([
     ['effect', ['read', 'read', 'read'], 2],
     ['effect', ['read', 'write', 'read', 'write'], 4],
-    ['step', ['read', 'read', 'read'], 5],
+    ['step', ['read', 'read', 'read'], 4],
+    ['step', ['write', 'read'], 4],
   ] as const)('a run with durability %s over %j makes %i', async (durability, names, expected) => {
     let commits = 0
     await using app = await context({
@@ -110,6 +111,89 @@ describe('commits', () => {
     const { execution } = await start(app, key, { durability })
 
     expect([execution.outcome, commits]).toEqual(['resolved', expected])
+  })
+})
+
+describe('the record', () => {
+  it('holds as many rows as there are, committed together', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, ...Array<string>(12).fill('read'), 'write', 'read')
+
+    const { execution, steps } = await start(app, key)
+
+    expect(execution.outcome).toBe('resolved')
+    expect(steps.map(({ sequence, status }) => [sequence, status])).toEqual(
+      Array.from({ length: 14 }, (_, index) => [index + 1, 'completed']),
+    )
+  })
+
+  it('completes a block that was committed while it was open', async () => {
+    await using app = await context()
+    const steps = [
+      {
+        key: 'block',
+        action: 'Block',
+        steps: [
+          { key: 'first', action: 'Read', tool: 'read' },
+          { key: 'second', action: 'Write', tool: 'write' },
+        ],
+      },
+    ]
+    await operations.createProcedure.invoke(app, caller, {
+      definition: { key: 'BLOCK', name: 'Block', description: 'Block', steps },
+    })
+    await operations.activateVersion.invoke(app, caller, {
+      procedureKey: 'BLOCK',
+      versionNumber: 1,
+      seenActive: null,
+    })
+
+    const run = await start(app, 'BLOCK')
+
+    expect(run.steps.map(({ key, status }) => [key, status])).toEqual([
+      ['block', 'completed'],
+      ['first', 'completed'],
+      ['second', 'completed'],
+    ])
+    const proof = await operations.replayExecution.invoke(app, caller, {
+      executionId: run.execution.id,
+    })
+    expect(proof.agrees).toBe(true)
+  })
+
+  it('holds the input that was sent, whatever the tool does to it', async () => {
+    await using app = await context({
+      tools: [
+        defineTool({
+          name: 'vandal',
+          description: 'Changes what it is given',
+          effect: 'read',
+          input: z.object({ text: z.string() }),
+          output: z.object({ ok: z.boolean() }),
+          async run(input) {
+            Object.assign(input, { text: 'changed', more: true })
+            return { ok: true }
+          },
+        }),
+      ],
+    })
+    await operations.createProcedure.invoke(app, caller, {
+      definition: {
+        key: 'VANDAL',
+        name: 'Vandal',
+        description: 'Vandal',
+        steps: [{ key: 'call', action: 'Call', tool: 'vandal', with: { text: 'as it was' } }],
+      },
+    })
+    await operations.activateVersion.invoke(app, caller, {
+      procedureKey: 'VANDAL',
+      versionNumber: 1,
+      seenActive: null,
+    })
+
+    const { steps } = await start(app, 'VANDAL')
+
+    expect(steps[0]?.input).toEqual({ text: 'as it was' })
   })
 })
 

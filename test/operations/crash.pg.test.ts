@@ -120,14 +120,18 @@ describe('a stale fence', () => {
     } as const
 
     const attempts = await Promise.allSettled([
-      app.journal.commit(stale, [row]),
-      app.journal.commit(stale, [row], {
-        status: 'escalated',
-        outcome: null,
-        reason: { code: 'internal_error', message: 'stale' },
-        result: null,
-        conditions: [],
-        endedAt: Date.now(),
+      app.journal.commit(stale, { added: [row], changed: [] }),
+      app.journal.commit(stale, {
+        added: [row],
+        changed: [],
+        end: {
+          status: 'escalated',
+          outcome: null,
+          reason: { code: 'internal_error', message: 'stale' },
+          result: null,
+          conditions: [],
+          endedAt: Date.now(),
+        },
       }),
     ])
 
