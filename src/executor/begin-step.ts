@@ -1,4 +1,4 @@
-import { hashOf } from '../domain/canonical.ts'
+import { sha256 } from '../domain/canonical.ts'
 import type { StepRow } from '../domain/execution.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import type { ExecutionState } from './apply.ts'
@@ -81,7 +81,8 @@ export function toolCallOf(
     tool: pinned.contract.name,
     contractHash: pinned.contractHash,
     effect: pinned.contract.effect,
-    idempotencyKey: hashOf([state.start.executionId, row.stepKey, row.iteration]),
+    // A list of texts is its own canonical form.
+    idempotencyKey: sha256(JSON.stringify([state.start.executionId, row.stepKey, row.iteration])),
     timeoutMs: node.timeoutMs ?? pinned.contract.timeoutMs,
     notBefore,
   }

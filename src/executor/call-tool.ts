@@ -1,4 +1,4 @@
-import { canonicalJson, canonicalValue } from '../domain/canonical.ts'
+import { canonicalValue } from '../domain/canonical.ts'
 import { isServiceError } from '../domain/errors.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { type Tool, type ToolContext, ToolFailed, ToolRefused } from '../domain/tool.ts'
@@ -6,7 +6,7 @@ import type { ToolObservation } from './attempt.ts'
 import type { PinnedTool } from './plan.ts'
 import type { Clock } from './ports.ts'
 
-/** The largest output that is recorded, in bytes of canonical JSON. */
+/** The largest output that is recorded, in bytes of JSON. */
 const maxOutputBytes = 1024 * 1024
 
 /**
@@ -65,7 +65,7 @@ function checkOutput(pinned: PinnedTool, answer: unknown, endedAt: number): Tool
       `answered what is no JSON value: ${found.slice(0, 5).join('; ')}`,
     )
   }
-  const bytes = Buffer.byteLength(canonicalJson(output))
+  const bytes = Buffer.byteLength(JSON.stringify(output))
   if (bytes > maxOutputBytes) {
     return invalid(
       'output_too_large',
