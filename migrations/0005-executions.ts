@@ -200,7 +200,7 @@ async function guardSteps(db: Kysely<unknown>): Promise<void> {
 /** The one question that crosses tenants: it answers ids, and its owner may read no more than it needs. */
 async function findOrphans(db: Kysely<unknown>): Promise<void> {
   await sql`
-    GRANT SELECT (tenant_id, id, status, worker_id) ON public.executions TO stepwarden_system`.execute(
+    GRANT SELECT (tenant_id, id, status, worker_id, fence) ON public.executions TO stepwarden_system`.execute(
     db,
   )
   await sql`GRANT SELECT (id, lease_until, lock_key) ON public.workers TO stepwarden_system`.execute(
@@ -213,9 +213,9 @@ async function findOrphans(db: Kysely<unknown>): Promise<void> {
   // The oldest of every tenant come before the second oldest of any, so that a busy tenant starves nobody.
   await sql`
     CREATE FUNCTION public.orphaned_executions(own_worker text, max integer)
-      RETURNS TABLE (tenant_id text, id text) LANGUAGE sql STABLE
+      RETURNS TABLE (tenant_id text, id text, fence bigint) LANGUAGE sql STABLE
       SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-      SELECT e.tenant_id, e.id
+      SELECT e.tenant_id, e.id, e.fence
       FROM public.executions e LEFT JOIN public.workers w ON w.id = e.worker_id
       WHERE e.status IN ('pending', 'running')
         AND e.worker_id IS DISTINCT FROM own_worker

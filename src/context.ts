@@ -7,6 +7,7 @@ import { createDeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModel } from './db/queries/embeddings.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
 import { ServiceError } from './domain/errors.ts'
+import type { Id } from './domain/ids.ts'
 import type { Tool } from './domain/tool.ts'
 import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts'
 import { createPlanCache, type PlanCache } from './executor/plan-cache.ts'
@@ -24,6 +25,8 @@ export interface AppContext extends AsyncDisposable {
   readonly plans: PlanCache
   readonly clock: Clock
   readonly worker: Worker
+  /** Executions that this process claimed and had to leave, by id: nobody works on them. */
+  readonly abandoned: Map<string, { tenant_id: string; id: Id<'execution'>; fence: number }>
   readonly log: Logger
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
 }
@@ -88,6 +91,7 @@ export async function createContext(
     plans: createPlanCache(),
     clock,
     worker,
+    abandoned: new Map(),
     log,
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
@@ -107,9 +111,10 @@ async function loadTools(
   try {
     module = await import(pathToFileURL(path).href)
   } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
     throw new ServiceError(
       'TOOL_MODULE_INVALID',
-      { path, problem: 'cannot be loaded' },
+      { path, problem: `cannot be loaded: ${reason}` },
       { cause: error },
     )
   }

@@ -108,7 +108,7 @@ function isColoured(out: Sink, environment: TerminalOptions['environment']): boo
 // the direction of text around, with which one id can be made to look like another.
 const controls =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-  /\u001b\[\d+m|[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+  /\u001b\[\d+m|[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the styles that `formats` open and close
 const ownStyles = /^\u001b\[(?:[12]|22|3[1236]|39)m$/
 

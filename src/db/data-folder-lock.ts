@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { ServiceError } from '../domain/errors.ts'
@@ -9,6 +18,9 @@ interface LockHolder {
   readonly host: string
   /** The kernel's start time of the process, which tells it from a later one of the same pid; null where unknown. */
   readonly processStart: string | null
+  /** Which start of the machine, and which container's view of its processes; null where unknown. */
+  readonly bootId: string | null
+  readonly pidNamespace: string | null
   /** RFC 3339. */
   readonly lockedAt: string
   /** Where the process can be reached, if it serves. */
@@ -29,6 +41,8 @@ export function lockDataFolder(folder: string, address: string | null): () => vo
     pid: process.pid,
     host: hostname(),
     processStart: processStart(process.pid),
+    bootId: bootId(),
+    pidNamespace: pidNamespace(),
     lockedAt: new Date().toISOString(),
     address,
   } satisfies LockHolder)
@@ -45,6 +59,8 @@ function createLock(file: string, content: string): boolean {
     return true
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false
+    // A lock that could not be written whole (the disk is full) would keep everyone out.
+    rmSync(file, { force: true })
     throw error
   }
 }
@@ -66,8 +82,11 @@ function takeOver(folder: string, file: string, content: string): void {
     }
   }
   try {
-    refuseLiving(folder, file)
-    rmSync(file, { force: true })
+    const judged = readLock(file)
+    if (judged !== undefined) {
+      refuseLiving(folder, file, judged)
+      removeJudged(folder, file, judged)
+    }
     if (!createLock(file, content)) {
       throw inUse(folder, 'another process that is opening it', 'Try again in a moment.')
     }
@@ -76,9 +95,19 @@ function takeOver(folder: string, file: string, content: string): void {
   }
 }
 
-function refuseLiving(folder: string, file: string): void {
-  const text = readLock(file)
-  if (text === undefined) return
+/** Removes the lock that was judged, and no other: one that was made since is put back. */
+function removeJudged(folder: string, file: string, judged: string): void {
+  const aside = `${file}.${process.pid}`
+  renameSync(file, aside)
+  if (readLock(aside) === judged) {
+    rmSync(aside, { force: true })
+    return
+  }
+  renameSync(aside, file)
+  throw inUse(folder, 'another process that is opening it', 'Try again in a moment.')
+}
+
+function refuseLiving(folder: string, file: string, text: string): void {
   const holder = parseHolder(text)
   if (holder === undefined) {
     throw inUse(
@@ -87,7 +116,10 @@ function refuseLiving(folder: string, file: string): void {
       'If no other stepwarden process runs, remove that file and try again.',
     )
   }
-  if (holder.host !== hostname()) {
+  // What ran before the machine was started last is gone for certain.
+  if (holder.host === hostname() && holder.bootId !== null && holder.bootId !== bootId()) return
+  const isOutOfSight = holder.pidNamespace !== null && holder.pidNamespace !== pidNamespace()
+  if (holder.host !== hostname() || isOutOfSight) {
     // Another machine or container: whether its process lives cannot be seen from here.
     throw inUse(
       folder,
@@ -134,6 +166,22 @@ function processStart(pid: number): string | null {
   }
 }
 
+function bootId(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return null
+  }
+}
+
+function pidNamespace(): string | null {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return null
+  }
+}
+
 function readLock(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
@@ -151,6 +199,8 @@ function parseHolder(text: string): LockHolder | undefined {
       pid: value.pid,
       host: value.host,
       processStart: value.processStart ?? null,
+      bootId: value.bootId ?? null,
+      pidNamespace: value.pidNamespace ?? null,
       lockedAt: value.lockedAt ?? 'an unknown time',
       address: value.address ?? null,
     }

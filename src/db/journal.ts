@@ -95,8 +95,12 @@ function statementText(
   ]
   if (ending === 'escalate') {
     parts.push(`x AS (
-      INSERT INTO escalations (tenant_id, id, execution_id, reason, queue, priority, ticket, opened_at)
-      SELECT $1, ${next('text')}, $2, e.reason, ${next('text')}, ${next('text')}, e.ticket, e.ended_at FROM e)`)
+      INSERT INTO escalations (tenant_id, id, execution_id, reason, queue, priority, ticket, opened_at,
+        assignee, status, assigned_at)
+      SELECT $1, ${next('text')}, $2, e.reason, ${next('text')}, ${next('text')}, e.ticket, e.ended_at,
+        a.name, CASE WHEN a.name IS NULL THEN 'open' ELSE 'assigned' END,
+        CASE WHEN a.name IS NULL THEN NULL ELSE e.ended_at END
+      FROM e CROSS JOIN (VALUES (${next('text')})) AS a(name))`)
   }
   if (hasChanged) {
     parts.push(`c AS (
@@ -140,8 +144,8 @@ function endValues(end: ExecutionEnd, now: number): readonly unknown[] {
     instantText(end.endedAt),
   ]
   if (end.status !== 'escalated') return values
-  const { queue = 'support', priority = 'normal' } = reason?.escalateTo ?? {}
-  return [...values, newId('escalation', now), queue, priority]
+  const { queue = 'support', priority = 'normal', assignee = null } = reason?.escalateTo ?? {}
+  return [...values, newId('escalation', now), queue, priority, assignee]
 }
 
 type ColumnName = (typeof stepColumns)[number][0]

@@ -3,8 +3,12 @@ import { ServiceError } from './errors.ts'
 import { isJsonObject, type Json } from './json.ts'
 import { type Problem, pathText } from './problem.ts'
 
-/** The deepest nesting a value may have; the definition format has a lower limit of its own. */
-const maxDepth = 100
+/**
+ * The deepest nesting of a value that comes from outside. What the service wraps around values (a step's output around
+ * its parts, a record around an output) may be deeper, so that nothing that was taken in can fail later.
+ */
+const maxDepth = 64
+const maxWrappedDepth = 128
 /** The most values (members and items, all levels) a value may hold: shared parts can multiply beyond any memory. */
 const maxValues = 1_000_000
 
@@ -14,18 +18,27 @@ const maxValues = 1_000_000
  * loaded decides like the run that was live.
  *
  * @throws ServiceError `VALUE_INVALID` with every problem at once: NUL or lone surrogates in a string, a number
- *   that is not finite or whose magnitude exceeds 2^53 − 1, a cycle or more than 100 levels, more than 1,000,000
- *   parts, a value that JSON has no form for (function, bigint, Date, Map).
+ *   that is not finite or whose magnitude exceeds 2^53 − 1, a cycle or more than 64 levels, more than 1,000,000
+ *   parts, a hole in a list, a value that JSON has no form for (function, bigint, Date, Map).
  */
 export function canonicalValue(value: unknown): Json {
-  const { result, problems } = convert(value)
+  return convertOrThrow(value, maxDepth)
+}
+
+/** The canonical form of a value that the service itself has made or stored; it may be twice as deep. */
+export function storedValue(value: unknown): Json {
+  return convertOrThrow(value, maxWrappedDepth)
+}
+
+function convertOrThrow(value: unknown, depth: number): Json {
+  const { result, problems } = convert(value, depth)
   if (problems.length > 0) throw new ServiceError('VALUE_INVALID', { problems })
   return result
 }
 
 /** What `canonicalValue` would refuse, for callers that gather the problems of several values. Empty when nothing. */
 export function findValueProblems(value: unknown): readonly Problem[] {
-  return convert(value).problems
+  return convert(value, maxDepth).problems
 }
 
 /**
@@ -34,7 +47,7 @@ export function findValueProblems(value: unknown): readonly Problem[] {
  * @throws ServiceError `VALUE_INVALID` as `canonicalValue` does.
  */
 export function canonicalJson(value: unknown): string {
-  return serialize(canonicalValue(value))
+  return serialize(storedValue(value))
 }
 
 /** SHA-256 in lower-case hex over the UTF-8 bytes of a text. */
@@ -47,10 +60,21 @@ export function hashOf(value: unknown): string {
   return sha256(canonicalJson(value))
 }
 
-function convert(root: unknown): { readonly result: Json; readonly problems: readonly Problem[] } {
+function convert(
+  root: unknown,
+  depthLimit: number,
+): { readonly result: Json; readonly problems: readonly Problem[] } {
   const problems: Problem[] = []
   const path: (string | number)[] = []
   let parts = 0
+  let isTooMany = false
+
+  /** Told once: what is beyond the limit is not looked at. */
+  function tooMany(): null {
+    if (!isTooMany) refuse(`more than ${maxValues} parts`)
+    isTooMany = true
+    return null
+  }
 
   function refuse(message: string): null {
     problems.push({ path: pathText(path), message })
@@ -59,8 +83,7 @@ function convert(root: unknown): { readonly result: Json; readonly problems: rea
 
   function visit(value: unknown): Json {
     parts += 1
-    if (parts > maxValues)
-      return parts === maxValues + 1 ? refuse(`more than ${maxValues} parts`) : null
+    if (parts > maxValues || isTooMany) return tooMany()
     switch (typeof value) {
       case 'string': {
         const flaw = stringFlaw(value)
@@ -84,8 +107,14 @@ function convert(root: unknown): { readonly result: Json; readonly problems: rea
   }
 
   function visitObject(value: object): Json {
-    if (path.length >= maxDepth) return refuse(`nested deeper than ${maxDepth} levels, or cyclic`)
-    if (Array.isArray(value)) return value.map((item, index) => visitMember(index, item))
+    if (path.length >= depthLimit) {
+      return refuse(`nested deeper than ${depthLimit} levels, or cyclic`)
+    }
+    if (Array.isArray(value)) {
+      if (parts + value.length > maxValues) return tooMany()
+      // Unlike `map`, this visits holes, which are no values.
+      return Array.from(value, (item, index) => visitMember(index, item))
+    }
     const prototype: unknown = Object.getPrototypeOf(value)
     if (prototype !== Object.prototype && prototype !== null) {
       return refuse(`a ${value.constructor?.name ?? 'class'} instance is not a JSON value`)

@@ -89,14 +89,15 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
     states: sortedSet(states),
     claims: sortedSet(claims),
   }
-  return {
-    contract,
+  const tool: Tool = {
+    contract: deepFreeze(contract),
     contractHash: contractHash(contract),
     // The caller has validated the input with the schema that was made from this type, so it has the type.
     // What it answers is any value until the caller has read and validated it.
     run: (json: JsonObject, context) =>
       declaration.run(json as z.output<I>, context) as Promise<Json>,
   }
+  return Object.freeze(tool)
 }
 
 function schemaOf(type: z.ZodType, path: 'input' | 'output', problems: Problem[]): JsonSchema {
@@ -108,4 +109,13 @@ function schemaOf(type: z.ZodType, path: 'input' | 'output', problems: Problem[]
 
 function sortedSet(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort()
+}
+
+/** What was hashed must stay what runs. */
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const member of Object.values(value)) deepFreeze(member)
+  }
+  return value
 }

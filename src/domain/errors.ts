@@ -266,7 +266,7 @@ const registry = {
   ),
   INTERNAL: define<Record<string, never>>(
     'internal',
-    () => 'Something failed inside the service. The log has the cause under this request id.',
+    () => 'Something failed inside the service. The log has the cause.',
   ),
 } as const satisfies Record<string, ErrorEntry<never>>
 

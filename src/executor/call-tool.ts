@@ -26,23 +26,26 @@ export async function callTool(
   const timedOut = new Promise<'timeout'>((resolve) => {
     timer = setTimeout(() => resolve('timeout'), timeoutMs)
   })
+  let answer: unknown
   try {
-    const answer = await Promise.race([
-      tool.run(input, { ...context, signal: abort.signal }),
+    // Nothing that the service goes on to use is handed out: input and principal are the tool's own copies.
+    const given = structuredClone({ input, principal: context.principal })
+    answer = await Promise.race([
+      tool.run(given.input, { ...context, principal: given.principal, signal: abort.signal }),
       timedOut.then(() => timeoutMark),
     ])
-    const endedAt = clock.now()
-    if (answer === timeoutMark) {
-      abort.abort(new Error(`no answer within ${timeoutMs} ms`))
-      const message = `'${pinned.contract.name}' did not answer within ${timeoutMs} ms.`
-      return { result: 'timeout', code: 'tool_timeout', message, endedAt }
-    }
-    return checkOutput(pinned, answer, endedAt)
   } catch (error) {
     return { ...failureOf(error), code: 'tool_failed', endedAt: clock.now() }
   } finally {
     clearTimeout(timer)
   }
+  const endedAt = clock.now()
+  if (answer === timeoutMark) {
+    abort.abort(new Error(`no answer within ${timeoutMs} ms`))
+    const message = `'${pinned.contract.name}' did not answer within ${timeoutMs} ms.`
+    return { result: 'timeout', code: 'tool_timeout', message, endedAt }
+  }
+  return checkOutput(pinned, answer, endedAt)
 }
 
 const timeoutMark = Symbol('timeout')
@@ -58,8 +61,10 @@ function checkOutput(pinned: PinnedTool, answer: unknown, endedAt: number): Tool
   try {
     output = canonicalValue(answer)
   } catch (error) {
-    if (!isServiceError(error, 'VALUE_INVALID')) throw error
-    const found = error.details.problems.map(({ path, message }) => `${path} ${message}`.trim())
+    // Whatever reading the answer throws (a getter may), the tool has returned: it is done, and cannot be recorded.
+    const found = isServiceError(error, 'VALUE_INVALID')
+      ? error.details.problems.map(({ path, message }) => `${path} ${message}`.trim())
+      : [messageOf(error)]
     return invalid(
       'output_invalid',
       `answered what is no JSON value: ${found.slice(0, 5).join('; ')}`,
@@ -87,13 +92,26 @@ function failureOf(error: unknown): {
   readonly result: 'refused' | 'failed' | 'error'
   readonly message: string
 } {
-  if (error instanceof ToolRefused) return { result: 'refused', message: messageOf(error) }
-  if (error instanceof ToolFailed) return { result: 'failed', message: messageOf(error) }
-  return { result: 'error', message: messageOf(error) }
+  return { result: failureKind(error), message: messageOf(error) }
 }
 
-/** A message that can be stored, whatever was thrown. */
+function failureKind(error: unknown): 'refused' | 'failed' | 'error' {
+  try {
+    if (error instanceof ToolRefused) return 'refused'
+    if (error instanceof ToolFailed) return 'failed'
+  } catch {
+    // A proxy may throw when it is asked what it is; then it is neither.
+  }
+  return 'error'
+}
+
+/** A message that can be stored, whatever was thrown: also a proxy, or an object that is no text. Never throws. */
 function messageOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
+  let text: string
+  try {
+    text = String(error instanceof Error ? error.message : error)
+  } catch {
+    text = 'something was thrown that cannot be read'
+  }
   return text.replaceAll('\u0000', '').toWellFormed().slice(0, 2_000) || 'no message'
 }

@@ -110,7 +110,7 @@ export function conditionVerdicts(
   plan: Plan,
   state: ExecutionState,
   ending: Pick<Ending, 'decidedBy' | 'completionHeld'> & {
-    readonly kind: Ending['kind'] | 'cancelled'
+    readonly kind: Ending['kind']
   },
 ): readonly ConditionVerdict[] {
   const { decidedBy } = ending

@@ -75,20 +75,15 @@ export function concludeAttempt(
     : failedRow({ ...row, output }, held.code, held.message, endedAt)
 }
 
-/** The end of a run that something outside the definition ends: a cancel, or a failure of the service. */
+/**
+ * The end of a run that something outside the definition ends: a cancel, or a failure of the service. It claims nothing
+ * of the definition: no result, and no verdict on any condition.
+ */
 export function endFromOutside(
-  plan: Plan,
-  state: ExecutionState,
   how: Pick<ExecutionEnd, 'status' | 'reason'>,
-  now: number,
+  endedAt: number,
 ): ExecutionEnd {
-  return {
-    ...how,
-    outcome: null,
-    result: state.lastOutput,
-    conditions: conditionVerdicts(plan, state, { kind: 'cancelled' }),
-    endedAt: Math.max(now, state.lastEndedAt),
-  }
+  return { ...how, outcome: null, result: null, conditions: [], endedAt }
 }
 
 function testInput(plan: Plan, state: ExecutionState): Ending | undefined {

@@ -1,4 +1,4 @@
-import { canonicalValue } from '../domain/canonical.ts'
+import { storedValue } from '../domain/canonical.ts'
 import { type Expression, ExpressionFailed, type Scope } from '../domain/expression.ts'
 import type { Json } from '../domain/json.ts'
 import { type Template, TemplateUnresolved } from '../domain/template.ts'
@@ -10,7 +10,7 @@ export function scopeOf(plan: Plan, state: ExecutionState, now: number, output?:
   const { executionId, startedAt, input, ticket } = state.start
   return {
     input,
-    ticket: ticket === null ? {} : canonicalValue(ticket),
+    ticket: ticket === null ? {} : storedValue(ticket),
     policy: plan.policy,
     steps: state.steps,
     execution: { id: executionId, startedAt: new Date(startedAt).toISOString() },
@@ -59,7 +59,7 @@ export function evaluateAll(
     if (!result.ok) return result
     values[name] = result.value
   }
-  return { ok: true, value: canonicalValue(values) }
+  return { ok: true, value: storedValue(values) }
 }
 
 export function resolve(template: Template, scope: Scope): Evaluated<Json> {

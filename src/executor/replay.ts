@@ -2,7 +2,7 @@ import { hashOf } from '../domain/canonical.ts'
 import type { ExecutionEnd, ExecutionRecord, StepRow } from '../domain/execution.ts'
 import { apply, type ExecutionState, initialState } from './apply.ts'
 import { recordAttempt } from './attempt.ts'
-import { type Command, concludeAttempt, decide } from './decide.ts'
+import { type Command, concludeAttempt, decide, endFromOutside } from './decide.ts'
 import type { Plan } from './plan.ts'
 
 export interface Divergence {
@@ -40,16 +40,24 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
     state,
   })
 
+  /** What is right where no more can be decided yet: no further row, and no end but one from outside. */
+  const atRest = (): ReplayResult => {
+    const extra = record.rows[position]
+    if (extra !== undefined) {
+      const expected = 'no further step while one is running'
+      return result({ ordinal: extra.ordinal, expected, found: describeRow(extra) })
+    }
+    return result(record.end === null ? null : compareOutsideEnd(record.end))
+  }
+
   for (;;) {
     const recorded = record.rows[position]
-    const now = recorded?.startedAt ?? record.end?.endedAt
-    if (now === undefined) return result(null)
-    if (recorded === undefined && wasEndedFromOutside(record.end)) return result(null)
+    if (recorded === undefined && (record.end === null || isFromOutside(record.end)))
+      return atRest()
+    const now = recorded?.startedAt ?? record.end?.endedAt ?? state.lastEndedAt
     const command = decide(plan, state, now)
     decisions += 1
-    if (command.kind === 'end') {
-      return result(compareEnd(command.end, recorded, record.end))
-    }
+    if (command.kind === 'end') return result(compareEnd(command.end, recorded, record.end))
     const isBlockEnd = command.row.ordinal < state.nextOrdinal
     const found = isBlockEnd ? record.rows[command.row.ordinal - 1] : recorded
     if (found === undefined) {
@@ -61,7 +69,8 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
     }
     const divergence = compareStart(command.row, found)
     if (divergence !== null) return result(divergence)
-    if (found.status === 'running' && found.kind === 'steps' && isBlockEnd) return result(null)
+    if (!isBlockEnd) position += 1
+    if (found.status === 'running' && found.kind === 'steps' && isBlockEnd) return atRest()
 
     const folded =
       command.kind === 'callTool'
@@ -78,8 +87,7 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
         })
       }
     }
-    if (folded.row.status === 'running' && folded.row.kind === 'tool') return result(null)
-    if (!isBlockEnd) position += 1
+    if (folded.row.status === 'running' && folded.row.kind === 'tool') return atRest()
   }
 }
 
@@ -153,8 +161,19 @@ function compareEnd(
   return { ordinal: null, expected: describeEnd(expected), found: describeEnd(found) }
 }
 
-function wasEndedFromOutside(end: ExecutionEnd | null): boolean {
-  if (end === null) return false
+/** An end from outside claims nothing of the definition besides why; its instant is observed. */
+function compareOutsideEnd(end: ExecutionEnd): Divergence | null {
+  const { status, reason, endedAt } = end
+  const expected = endFromOutside({ status, reason }, endedAt)
+  if (isFromOutside(end) && endFacts(expected) === endFacts(end)) return null
+  return {
+    ordinal: null,
+    expected: isFromOutside(end) ? describeEnd(expected) : 'no end while a step is running',
+    found: describeEnd(end),
+  }
+}
+
+function isFromOutside(end: ExecutionEnd): boolean {
   return end.status === 'cancelled' || observedEnds.has(end.reason?.code ?? '')
 }
 

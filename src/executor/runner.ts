@@ -75,9 +75,8 @@ class Run {
     for (;;) {
       const now = this.#ports.clock.now()
       if (this.#cancelRequested) {
-        return this.#end(
-          endFromOutside(this.#plan, this.#state, { status: 'cancelled', reason: null }, now),
-        )
+        const endedAt = Math.max(now, this.#state.lastEndedAt)
+        return this.#end(endFromOutside({ status: 'cancelled', reason: null }, endedAt))
       }
       const command = decide(this.#plan, this.#state, now)
       if (command.kind === 'end') return this.#end(command.end)
@@ -141,8 +140,7 @@ class Run {
       executionId,
       principal: this.#state.start.requester,
     }
-    // A copy, so that what the tool does to its input does not change what is recorded as sent.
-    return callTool(tool, pinned, structuredClone(row.input), context, call.timeoutMs, clock)
+    return callTool(tool, pinned, row.input, context, call.timeoutMs, clock)
   }
 
   #take(row: StepRow): void {

@@ -8,6 +8,7 @@ import {
   type NewExecution,
   toRecord,
 } from '../db/queries/executions.ts'
+import { isServiceError } from '../domain/errors.ts'
 import { reasonOf } from '../domain/escalation.ts'
 import type { Durability } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
@@ -51,51 +52,74 @@ export async function startAndRun(
   return true
 }
 
+/** An execution that nobody works on, as it was when it was found to be so. */
+interface Orphan {
+  readonly tenant_id: string
+  readonly id: Id<'execution'>
+  readonly fence: number
+}
+
 /**
- * Takes over the executions of workers that are gone, of all tenants, and runs each to its end. Answers their ids.
- * Safe to call at any time and from many processes: each execution is claimed by one of them.
+ * Takes over the executions that nobody works on, of all tenants, and runs each to its end: those of workers that are
+ * gone, and those that this process itself had to leave. Answers their ids. Safe to call at any time and from many
+ * processes: each execution is claimed by one of them. What goes wrong with one is that one's, and is logged.
  */
 export async function recoverExecutions(app: AppContext): Promise<readonly Id<'execution'>[]> {
   const recovered: Id<'execution'>[] = []
+  const failed = new Set<string>()
   for (;;) {
-    const orphans = await app.database.system.query<{ tenant_id: string; id: Id<'execution'> }>(
-      'orphaned_executions',
-      'SELECT tenant_id, id FROM orphaned_executions($1, 100)',
-      [app.worker.id],
+    const orphans = [...app.abandoned.values(), ...(await listOrphans(app))].filter(
+      ({ id }) => !failed.has(id),
     )
     let progress = 0
     for (const orphan of orphans) {
-      if (await takeOver(app, app.database.forTenant(orphan.tenant_id), orphan.id)) {
+      try {
+        app.abandoned.delete(orphan.id)
+        if (!(await takeOver(app, app.database.forTenant(orphan.tenant_id), orphan))) continue
         recovered.push(orphan.id)
         progress += 1
+      } catch (error) {
+        failed.add(orphan.id)
+        // Another process was faster with this one.
+        if (isServiceError(error, 'LEASE_LOST')) continue
+        app.log.error(
+          { err: error, executionId: orphan.id },
+          'an execution could not be carried on',
+        )
       }
     }
     if (progress === 0) return recovered
   }
 }
 
-async function takeOver(app: AppContext, db: TenantDb, id: Id<'execution'>): Promise<boolean> {
+function listOrphans(app: AppContext): Promise<readonly Orphan[]> {
+  return app.database.system.query<{ tenant_id: string; id: Id<'execution'>; fence: number }>(
+    'orphaned_executions',
+    'SELECT tenant_id, id, fence FROM orphaned_executions($1, 100)',
+    [app.worker.id],
+  )
+}
+
+async function takeOver(app: AppContext, db: TenantDb, { id, fence }: Orphan): Promise<boolean> {
   const execution = await findExecution(db.kysely, id)
-  const claim = execution && (await claimExecution(db.kysely, execution, app.worker.id))
-  if (execution === undefined || claim === undefined) return false
+  // A fence that has risen since means that somebody else has it now, and lives.
+  if (execution === undefined || execution.fence !== fence) return false
+  const claim = await claimExecution(db.kysely, execution, app.worker.id)
+  if (claim === undefined) return false
+  if (execution.takeOverCount >= maxTakeOvers) {
+    // Nothing more of it is touched: whatever it is, it may be what ended five workers.
+    await endFor(app, claim, 'recovery_exhausted')
+    return true
+  }
   const plan = await planOfExecution(app, db, execution)
   const rows = await listSteps(db.kysely, id)
   const { agrees, divergence, state } = replay(plan, toRecord(execution, rows))
-  if (!agrees) {
-    app.log.error({ executionId: id, divergence }, 'the record does not follow from the definition')
-    await endInternally(app, plan, state, claim)
-  } else if (execution.takeOverCount >= maxTakeOvers) {
-    const end = endFromOutside(
-      plan,
-      state,
-      { status: 'escalated', reason: reasonOf('recovery_exhausted') },
-      app.clock.now(),
-    )
-    await app.journal.commit(claim, { added: [], changed: [], end })
-    await replyToExecution(app, db, id)
-  } else {
+  if (agrees) {
     await carryOut(app, db, plan, state, claim, execution.durability)
+    return true
   }
+  app.log.error({ executionId: id, divergence }, 'the record does not follow from the definition')
+  await endFor(app, claim, 'internal_error')
   return true
 }
 
@@ -114,37 +138,45 @@ async function carryOut(
     tools: app.tools,
     clock: app.clock,
     ...(app.onBoundary && { onBoundary: app.onBoundary }),
-    ...(onSteps && { onCommitted: onSteps }),
+    ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows) }),
   }
   try {
     await runExecution(ports, plan, state, claim, durability)
   } catch (error) {
-    // What the service could not do now, whoever claims the execution next can. What is wrong with our own code would
-    // go wrong again: that run goes to a person.
-    if (!(error instanceof TypeError)) throw error
-    app.log.error(
-      { err: error, executionId: claim.executionId },
-      'the run failed inside the service',
-    )
-    const rows = await listSteps(db.kysely, claim.executionId)
-    const execution = await findExecution(db.kysely, claim.executionId)
-    if (execution === undefined) throw error
-    await endInternally(app, plan, replay(plan, toRecord(execution, rows)).state, claim)
+    if (isServiceError(error, 'LEASE_LOST')) throw error
+    const { tenantId, executionId, fence } = claim
+    app.log.error({ err: error, executionId }, 'the run failed inside the service')
+    // What the service could not do now (the database is away), it can do later: this process alone knows that nobody
+    // works on the run any more. What is wrong with our own code would go wrong again: that run goes to a person.
+    app.abandoned.set(executionId, { tenant_id: tenantId, id: executionId, fence })
+    if (!(error instanceof TypeError || isServiceError(error, 'VALUE_INVALID'))) throw error
+    await endFor(app, claim, 'internal_error')
+    app.abandoned.delete(executionId)
   }
   await replyToExecution(app, db, claim.executionId)
 }
 
-async function endInternally(
+/** Whoever listens must not be able to stop a run. */
+function tell(
   app: AppContext,
-  plan: Plan,
-  state: ExecutionState,
+  onSteps: NonNullable<Caller['onSteps']>,
+  rows: Parameters<NonNullable<Caller['onSteps']>>[0],
+): void {
+  try {
+    onSteps(rows)
+  } catch (error) {
+    app.log.warn({ err: error }, 'a listener to steps has failed')
+  }
+}
+
+/** Ends a run for a reason that lies outside its definition; a person takes it from there. */
+async function endFor(
+  app: AppContext,
   claim: Claim,
+  code: 'internal_error' | 'recovery_exhausted',
 ): Promise<void> {
-  const end = endFromOutside(
-    plan,
-    state,
-    { status: 'escalated', reason: reasonOf('internal_error') },
-    app.clock.now(),
-  )
+  const how = { status: 'escalated', reason: reasonOf(code) } as const
+  const end = endFromOutside(how, app.clock.now())
   await app.journal.commit(claim, { added: [], changed: [], end })
+  await replyToExecution(app, app.database.forTenant(claim.tenantId), claim.executionId)
 }

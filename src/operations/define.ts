@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { AppContext } from '../context.ts'
 import type { TenantDb, Transaction } from '../db/connect.ts'
 import { insertAuditEvent } from '../db/queries/audit.ts'
+import { findValueProblems } from '../domain/canonical.ts'
 import { type ErrorCode, ServiceError } from '../domain/errors.ts'
 import type { StepRow } from '../domain/execution.ts'
 import type { Json } from '../domain/json.ts'
@@ -137,7 +138,13 @@ function admit<I>(
     throw new ServiceError('ROLE_MISSING', { operation: name, needed: roles, has: principal.roles })
   }
   const parsed = input.safeParse(raw)
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    // What cannot be stored (NUL, lone surrogates, numbers that lose digits) is refused here, whatever the operation.
+    const flaws = findValueProblems(raw)
+    if (flaws.length > 0)
+      throw new ServiceError('REQUEST_INVALID', { operation: name, problems: flaws })
+    return parsed.data
+  }
   const problems = parsed.error.issues.map(({ path, message }) => ({
     path: pathText(path),
     message,

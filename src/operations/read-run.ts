@@ -1,10 +1,14 @@
-import { findExecution, listSteps } from '../db/queries/executions.ts'
-import { findReply } from '../db/queries/replies.ts'
+import type { AppContext } from '../context.ts'
+import type { TenantDb } from '../db/connect.ts'
+import { type Execution, findExecution, listSteps } from '../db/queries/executions.ts'
+import { findReply, type StoredReply } from '../db/queries/replies.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { isExecutionEnded } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import type { OperationContext } from './define.ts'
 import { type RunOutput, toRunOutput } from './execution-output.ts'
 import { planOfExecution } from './execution-plan.ts'
+import { replyToExecution } from './reply-to-execution.ts'
 
 /**
  * The whole record of an execution.
@@ -20,5 +24,17 @@ export async function readRun(
   const plan = await planOfExecution(app, db, execution)
   const actions = new Map([...plan.nodes.values()].map(({ key, step }) => [key, step.action]))
   const rows = await listSteps(db.kysely, id)
-  return toRunOutput(execution, rows, actions, await findReply(db.kysely, id))
+  return toRunOutput(execution, rows, actions, await replyOf(app, db, execution))
+}
+
+/** The stored reply. A process that died right after the end of a run left none: it is made now, from the record. */
+async function replyOf(
+  app: AppContext,
+  db: TenantDb,
+  { id, status }: Execution,
+): Promise<StoredReply | undefined> {
+  const stored = await findReply(db.kysely, id)
+  if (stored !== undefined || !isExecutionEnded(status)) return stored
+  await replyToExecution(app, db, id)
+  return findReply(db.kysely, id)
 }

@@ -46,7 +46,7 @@ export const selectionOutput = z.object({
 export const searchInput = {
   issue: z
     .string()
-    .min(1, 'must not be empty')
+    .regex(/\S/, 'must not be empty')
     .max(1_000_000, 'must have at most 1,000,000 characters')
     .describe("The customer's words"),
   category: z.string().max(200).optional(),

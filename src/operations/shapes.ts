@@ -24,7 +24,7 @@ export const ticket = z
   .strictObject({
     text: z
       .string()
-      .min(1, 'must not be empty')
+      .regex(/\S/, 'must not be empty')
       .max(1_000_000, 'must have at most 1,000,000 characters'),
     id: z.string().max(200).optional(),
     requester: z.string().max(200).optional(),

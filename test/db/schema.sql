@@ -231,7 +231,7 @@ TABLE executions WITH (fillfactor=80)
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at) TO stepwarden_app
-  GRANT SELECT (tenant_id, id, worker_id, status) TO stepwarden_system
+  GRANT SELECT (tenant_id, id, fence, worker_id, status) TO stepwarden_system
 
 TABLE migrations
   name text COLLATE "C" NOT NULL
@@ -525,12 +525,12 @@ AS $function$
   OWNER stepwarden_owner
 
 FUNCTION public.orphaned_executions(own_worker text, max integer)
- RETURNS TABLE(tenant_id text, id text)
+ RETURNS TABLE(tenant_id text, id text, fence bigint)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
-      SELECT e.tenant_id, e.id
+      SELECT e.tenant_id, e.id, e.fence
       FROM public.executions e LEFT JOIN public.workers w ON w.id = e.worker_id
       WHERE e.status IN ('pending', 'running')
         AND e.worker_id IS DISTINCT FROM own_worker

@@ -73,7 +73,13 @@ describe('replay of any run', () => {
         const { plan, walked } = walkRun(run)
         const cut = offset % (walked.states.length || 1)
 
-        const resumed = walk(plan, startOf(run.input), run.answer, throughJsonb(walked.states[cut]))
+        const resumed = walk(
+          plan,
+          startOf(run.input),
+          run.answer,
+          throughJsonb(walked.states[cut]),
+          walked.moments[cut],
+        )
 
         expect(resumed.end.status).toBe(walked.end.status)
         expect(resumed.end.reason?.code).toBe(walked.end.reason?.code)
@@ -160,14 +166,30 @@ describe('replay', () => {
 
     expect(agrees).toBe(true)
     expect(state.last).toEqual(command.row)
+    // No run ends, and no step begins, while one is running.
+    const { end } = walk(plan, startOf(), () => ({ output: {} }))
+    const next = { ...command.row, ordinal: 2 }
+    expect(replay(plan, { start: startOf(), rows: [command.row], end }).agrees).toBe(false)
+    expect(replay(plan, { start: startOf(), rows: [command.row, next], end: null }).agrees).toBe(
+      false,
+    )
     expect(apply(state, command.row).nextOrdinal).toBe(2)
   })
 
   it('takes a cancel as an observation', () => {
     const { rows, end } = walk(plan, startOf(), () => ({ output: { ok: true } }))
 
-    const cancelled = { ...end, status: 'cancelled' as const, outcome: null }
+    const cancelled = {
+      ...end,
+      status: 'cancelled' as const,
+      outcome: null,
+      result: null,
+      conditions: [],
+    }
 
     expect(replay(plan, { start: startOf(), rows, end: cancelled }).agrees).toBe(true)
+    // It says nothing of the definition, so whatever it claims besides is forged.
+    const forged = { ...cancelled, result: { issued: true } }
+    expect(replay(plan, { start: startOf(), rows, end: forged }).agrees).toBe(false)
   })
 })

@@ -49,6 +49,20 @@ const tools = [
     effect: 'read',
     output: z.object({ ok: z.boolean(), text: z.string() }),
   }),
+  tool('throws_nothing_readable', () => Promise.reject(Object.create(null)), { effect: 'read' }),
+  tool('sparse', () => ({ ok: true, list: Array(3) }), {
+    effect: 'read',
+    output: z.object({ ok: z.boolean(), list: z.array(z.number()) }),
+  }),
+  tool(
+    'throws_when_read',
+    () => ({
+      get ok() {
+        throw new ToolFailed('it was done')
+      },
+    }),
+    {},
+  ),
   tool('never_did', () => Promise.reject(new ToolFailed('not today')), { idempotent: false }),
 ]
 
@@ -206,6 +220,9 @@ describe('what a tool may do', () => {
     ['wrong', 'output_invalid'],
     ['huge', 'output_too_large'],
     ['never_did', 'tool_failed'],
+    ['throws_nothing_readable', 'tool_failed'],
+    ['throws_when_read', 'output_invalid'],
+    ['sparse', 'output_invalid'],
   ])('%s: the run is escalated as %s, and its step says why', async (name, code) => {
     await using app = await context()
     const key = await procedureOf(app, name)
@@ -252,6 +269,109 @@ describe('take-over', () => {
     expect(items[0]).toMatchObject({ executionId: id, reason: { code: 'outcome_unknown' } })
   })
 
+  it('goes on, in the same process, with a run that it had to leave', async () => {
+    let isAway = true
+    await using app = await context({
+      onBoundary(boundary, detail) {
+        if (isAway && boundary === 'after_call' && detail === 's0_write') throw new Error('away')
+      },
+    })
+    const key = await procedureOf(app, 'write')
+    await expect(start(app, key)).rejects.toThrow('away')
+    isAway = false
+
+    const [id] = await recoverExecutions(app)
+
+    const run = await operations.getExecution.invoke(app, caller, { executionId: id })
+    expect(run.execution.outcome).toBe('resolved')
+  })
+
+  it('answers the customer of a run whose process died right after its end', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, 'read')
+    await interruptedRun(key, 'after_commit', 'end')
+
+    const { items } = await operations.listExecutions.invoke(app, caller, { limit: 1 })
+
+    const run = await operations.getExecution.invoke(app, caller, { executionId: items[0]?.id })
+    expect(run.execution.outcome).toBe('resolved')
+    expect(run.reply?.text).not.toBe('')
+    expect(run.reply).not.toBeNull()
+  })
+
+  it('is not disturbed by a listener that fails', async () => {
+    await using app = await context()
+    const key = await procedureOf(app, 'write')
+    const onSteps = () => {
+      throw new TypeError('a bad listener')
+    }
+
+    const run = await operations.startExecution.invoke(
+      app,
+      { ...caller, onSteps },
+      { procedureKey: key },
+    )
+
+    expect(run.execution.outcome).toBe('resolved')
+  })
+
+  it('hands over to the person whom the playbook names', async () => {
+    await using app = await context()
+    await operations.createProcedure.invoke(app, caller, {
+      definition: {
+        key: 'NAMED',
+        name: 'Named',
+        description: 'Named',
+        escalateTo: { assignee: 'carol', priority: 'high' },
+        steps: [{ key: 'stop', action: 'Stop', end: 'escalated' }],
+      },
+    })
+    await operations.activateVersion.invoke(app, caller, {
+      procedureKey: 'NAMED',
+      versionNumber: 1,
+      seenActive: null,
+    })
+
+    const { execution } = await start(app, 'NAMED')
+
+    const { items } = await operations.listEscalations.invoke(app, caller, { limit: 1 })
+    expect(items[0]).toMatchObject({
+      executionId: execution.id,
+      status: 'assigned',
+      assignee: 'carol',
+      priority: 'high',
+    })
+  })
+
+  it('ends what nests as deep as it may, and refuses what nests deeper', async () => {
+    await using app = await context()
+    await operations.createProcedure.invoke(app, caller, {
+      definition: {
+        key: 'DEEP',
+        name: 'Deep',
+        description: 'Deep',
+        steps: [{ key: 'wrap', action: 'Wrap', compute: { wrapped: "{'a': input.v}" } }],
+      },
+    })
+    await operations.activateVersion.invoke(app, caller, {
+      procedureKey: 'DEEP',
+      versionNumber: 1,
+      seenActive: null,
+    })
+    const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
+
+    const run = await start(app, 'DEEP', { input: { v: nested(60) } })
+
+    expect(run.execution.outcome).toBe('resolved')
+    const proof = await operations.replayExecution.invoke(app, caller, {
+      executionId: run.execution.id,
+    })
+    expect(proof.agrees).toBe(true)
+    await expect(start(app, 'DEEP', { input: { v: nested(99) } })).rejects.toMatchObject({
+      code: 'REQUEST_INVALID',
+    })
+  })
+
   it('gives up after five, so that a run that kills its worker harms nobody else', async () => {
     await using app = await context()
     const key = await procedureOf(app, 'write')
@@ -263,7 +383,7 @@ describe('take-over', () => {
     }
     for (let takeOver = 1; takeOver <= 5; takeOver += 1) {
       const worker = await context(dying)
-      await expect(recoverExecutions(worker)).rejects.toThrow('dies')
+      expect(await recoverExecutions(worker)).toEqual([])
       await worker[Symbol.asyncDispose]()
     }
 

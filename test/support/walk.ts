@@ -56,6 +56,8 @@ export interface Walked {
   readonly rows: readonly StepRow[]
   readonly end: ExecutionEnd
   readonly states: readonly ExecutionState[]
+  /** What the clock showed when each of the states was reached. */
+  readonly moments: readonly number[]
   readonly calls: readonly (ToolCall & { readonly input: unknown; readonly attempt: number })[]
 }
 
@@ -73,16 +75,20 @@ export function walk(
   start: ExecutionStart,
   answer: Answer,
   from: ExecutionState = initialState(plan, start),
+  at: number = startedAt,
 ): Walked {
   let state = from
-  let now = Math.max(startedAt, from.lastEndedAt)
+  let now = at
   const rows = new Map<number, StepRow>()
   const states: ExecutionState[] = [state]
+  const moments: number[] = [now]
   const calls: (ToolCall & { input: unknown; attempt: number })[] = []
   for (let count = 0; count < 10_000; count += 1) {
     now += 10
     const command = decide(plan, state, now)
-    if (command.kind === 'end') return { rows: [...rows.values()], end: command.end, states, calls }
+    if (command.kind === 'end') {
+      return { rows: [...rows.values()], end: command.end, states, moments, calls }
+    }
     let { row } = command
     if (command.kind === 'callTool') {
       calls.push({ ...command.call, input: row.input, attempt: row.attempt })
@@ -97,6 +103,7 @@ export function walk(
     rows.set(row.ordinal, row)
     state = apply(state, row)
     states.push(state)
+    moments.push(now)
   }
   throw new Error('the run did not end')
 }

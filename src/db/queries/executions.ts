@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { canonicalJson, canonicalValue } from '../../domain/canonical.ts'
+import { canonicalJson, storedValue } from '../../domain/canonical.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Reason } from '../../domain/escalation.ts'
 import type {
@@ -283,7 +283,7 @@ function toListItem(row: ListColumns): ExecutionListItem {
 
 // The JSON columns below are written only by this service, from values of the types that they are read as.
 function toExecution(row: Selectable<ExecutionsTable>): Execution {
-  const input = canonicalValue(row.input)
+  const input = storedValue(row.input)
   return {
     ...toListItem(row),
     procedureId: row.procedure_id as Id<'procedure'>,
@@ -298,7 +298,7 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     ticket: row.ticket as Ticket | null,
     requestHash: row.request_hash,
     reason: row.reason as Reason | null,
-    result: canonicalValue(row.result),
+    result: storedValue(row.result),
     conditions: (row.conditions ?? []) as unknown as readonly ConditionVerdict[],
     revision: row.revision,
     fence: row.fence,
@@ -316,8 +316,8 @@ function toStepRow(row: Selectable<StepExecutionsTable>): StepRow {
     status: row.status,
     attempt: row.attempt,
     tool: row.tool,
-    input: canonicalValue(row.input),
-    output: canonicalValue(row.output),
+    input: storedValue(row.input),
+    output: storedValue(row.output),
     error: row.error as StepError | null,
     attempts: row.attempts as readonly AttemptRecord[] | null,
     startedAt: row.started_at.getTime(),
