@@ -25,7 +25,7 @@ interface Check {
   readonly text: string
 }
 
-/** Enough for the acts of some weeks, in well under a second; the whole chain is for `audit verify`. */
+/** Enough for the acts of some weeks, in well under a second. */
 const recentAuditEvents = 1_000
 
 export const doctor: Command = {
