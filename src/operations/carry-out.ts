@@ -2,6 +2,7 @@ import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
 import {
   claimExecution,
+  type Execution,
   findExecution,
   insertExecution,
   listSteps,
@@ -40,14 +41,9 @@ export async function startAndRun(
   const claim = await insertExecution(db, execution)
   app.onBoundary?.('after_commit', 'start')
   if (claim === undefined) return false
-  await carryOut(
-    app,
-    db,
-    plan,
-    initialState(plan, execution.start),
-    claim,
-    execution.durability,
-    onSteps,
+  const state = initialState(plan, execution.start)
+  await remembering(app, claim, () =>
+    carryOut(app, db, plan, state, claim, execution.durability, onSteps),
   )
   return true
 }
@@ -74,8 +70,10 @@ export async function recoverExecutions(app: AppContext): Promise<readonly Id<'e
     let progress = 0
     for (const orphan of orphans) {
       try {
-        app.abandoned.delete(orphan.id)
-        if (!(await takeOver(app, app.database.forTenant(orphan.tenant_id), orphan))) continue
+        if (!(await takeOver(app, app.database.forTenant(orphan.tenant_id), orphan))) {
+          app.abandoned.delete(orphan.id)
+          continue
+        }
         recovered.push(orphan.id)
         progress += 1
       } catch (error) {
@@ -106,21 +104,45 @@ async function takeOver(app: AppContext, db: TenantDb, { id, fence }: Orphan): P
   if (execution === undefined || execution.fence !== fence) return false
   const claim = await claimExecution(db.kysely, execution, app.worker.id)
   if (claim === undefined) return false
-  if (execution.takeOverCount >= maxTakeOvers) {
-    // Nothing more of it is touched: whatever it is, it may be what ended five workers.
-    await endFor(app, claim, 'recovery_exhausted')
-    return true
-  }
-  const plan = await planOfExecution(app, db, execution)
-  const rows = await listSteps(db.kysely, id)
-  const { agrees, divergence, state } = replay(plan, toRecord(execution, rows))
-  if (agrees) {
-    await carryOut(app, db, plan, state, claim, execution.durability)
-    return true
-  }
-  app.log.error({ executionId: id, divergence }, 'the record does not follow from the definition')
-  await endFor(app, claim, 'internal_error')
+  await remembering(app, claim, () => carryOn(app, db, execution, claim))
   return true
+}
+
+/** What becomes of an execution that was taken over. */
+async function carryOn(
+  app: AppContext,
+  db: TenantDb,
+  execution: Execution,
+  claim: Claim,
+): Promise<void> {
+  // Beyond the limit nothing more of it is touched: whatever it is, it may be what ended five workers.
+  if (execution.takeOverCount >= maxTakeOvers) return endFor(app, claim, 'recovery_exhausted')
+  const plan = await planOfExecution(app, db, execution)
+  const rows = await listSteps(db.kysely, execution.id)
+  const { agrees, divergence, state } = replay(plan, toRecord(execution, rows))
+  if (agrees) return carryOut(app, db, plan, state, claim, execution.durability)
+  const executionId = execution.id
+  app.log.error({ executionId, divergence }, 'the record does not follow from the definition')
+  return endFor(app, claim, 'internal_error')
+}
+
+/**
+ * Works on a claimed execution, and remembers it when that fails: this process alone knows that nobody works on it any
+ * more. What could not be done now (the database is away) can be done later, by `recoverExecutions`.
+ */
+async function remembering(
+  app: AppContext,
+  { tenantId, executionId, fence }: Claim,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work()
+    app.abandoned.delete(executionId)
+  } catch (error) {
+    if (isServiceError(error, 'LEASE_LOST')) app.abandoned.delete(executionId)
+    else app.abandoned.set(executionId, { tenant_id: tenantId, id: executionId, fence })
+    throw error
+  }
 }
 
 /** Runs a claimed execution from where it stands to its end, and answers the customer. */
@@ -143,15 +165,11 @@ async function carryOut(
   try {
     await runExecution(ports, plan, state, claim, durability)
   } catch (error) {
-    if (isServiceError(error, 'LEASE_LOST')) throw error
-    const { tenantId, executionId, fence } = claim
-    app.log.error({ err: error, executionId }, 'the run failed inside the service')
-    // What the service could not do now (the database is away), it can do later: this process alone knows that nobody
-    // works on the run any more. What is wrong with our own code would go wrong again: that run goes to a person.
-    app.abandoned.set(executionId, { tenant_id: tenantId, id: executionId, fence })
+    // What is wrong with our own code would go wrong again: that run goes to a person.
     if (!(error instanceof TypeError || isServiceError(error, 'VALUE_INVALID'))) throw error
-    await endFor(app, claim, 'internal_error')
-    app.abandoned.delete(executionId)
+    const { executionId } = claim
+    app.log.error({ err: error, executionId }, 'the run failed inside the service')
+    return endFor(app, claim, 'internal_error')
   }
   await replyToExecution(app, db, claim.executionId)
 }

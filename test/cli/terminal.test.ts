@@ -25,6 +25,15 @@ test('makes control characters of a ticket visible, in a terminal as well', () =
   expect(text()).toBe('a\\u001b[2Jb\\u001b]0;title\\u0007c\\u202ed\\u000d\ne\n')
 })
 
+test.each(['\u061c', '\u200b', '\ufeff', '\u{e0041}'])('shows the invisible mark %j', (mark) => {
+  const { terminal, text } = open()
+
+  terminal.print(`exec_${mark}1`)
+
+  expect(text()).not.toContain(mark)
+  expect(text()).toContain('\\u')
+})
+
 test('keeps its own colours in a terminal, and shows a style that a pipe would get as text', () => {
   const inTerminal = open({ isTTY: true })
   const inPipe = open()

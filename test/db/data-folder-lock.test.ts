@@ -35,6 +35,14 @@ function writeLock(holder: Record<string, unknown>): void {
   writeFileSync(lockFile(), JSON.stringify(whole))
 }
 
+/** What this process writes of itself. */
+function lockedHere(): Record<string, unknown> {
+  const unlock = lockDataFolder(folder, null)
+  const holder = JSON.parse(readFileSync(lockFile(), 'utf8'))
+  unlock()
+  return holder
+}
+
 describe('the lock of a data folder', () => {
   it('is a file while it is held, and gone after', () => {
     const unlock = lockDataFolder(folder, null)
@@ -76,6 +84,23 @@ describe('the lock of a data folder', () => {
     writeLock({ host: 'another-machine' })
 
     expect(() => lockDataFolder(folder, null)).toThrow(/on the machine another-machine.*remove/)
+  })
+
+  it.skipIf(!existsSync('/proc'))('is never taken from another container on this machine', () => {
+    const { bootId } = lockedHere()
+    writeLock({ bootId, pidNamespace: 'pid:[1]' })
+
+    expect(() => lockDataFolder(folder, null)).toThrow(/remove/)
+  })
+
+  it.skipIf(!existsSync('/proc'))('is taken over from before the machine was started', () => {
+    const { pidNamespace } = lockedHere()
+    // The pid and its start may be anybody's by now; the boot says that whoever had the lock is gone.
+    writeLock({ pid: process.pid, processStart: null, bootId: 'an earlier one', pidNamespace })
+
+    lockDataFolder(folder, null)
+
+    expect(JSON.parse(readFileSync(lockFile(), 'utf8')).bootId).not.toBe('an earlier one')
   })
 
   it('is never taken when it cannot be read', () => {

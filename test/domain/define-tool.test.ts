@@ -105,6 +105,14 @@ describe('the contract', () => {
     )
   })
 
+  test('cannot be changed once it has its hash, nor the code that runs under it', () => {
+    const tool = defineTool(issueRefund)
+
+    expect(() => Object.assign(tool.contract, { effect: 'read' })).toThrow(TypeError)
+    expect(() => Object.assign(tool.contract.input, { type: 'string' })).toThrow(TypeError)
+    expect(() => Object.assign(tool, { run: async () => null })).toThrow(TypeError)
+  })
+
   test('does not depend on the order of names', () => {
     const other = {
       ...issueRefund,

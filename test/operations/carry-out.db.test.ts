@@ -175,7 +175,8 @@ describe('the record', () => {
     expect(proof.agrees).toBe(true)
   })
 
-  it('holds the input that was sent, whatever the tool does to it', async () => {
+  it('holds the input that was sent, whatever the tool does to it, and sends the same again', async () => {
+    const sent: string[] = []
     await using app = await context({
       tools: [
         defineTool({
@@ -184,8 +185,11 @@ describe('the record', () => {
           effect: 'read',
           input: z.object({ text: z.string() }),
           output: z.object({ ok: z.boolean() }),
-          async run(input) {
+          async run(input, { principal }) {
+            sent.push(input.text)
             Object.assign(input, { text: 'changed', more: true })
+            Object.assign(principal, { roles: [] })
+            if (sent.length === 1) throw new ToolFailed('not yet')
             return { ok: true }
           },
         }),
@@ -196,7 +200,15 @@ describe('the record', () => {
         key: 'VANDAL',
         name: 'Vandal',
         description: 'Vandal',
-        steps: [{ key: 'call', action: 'Call', tool: 'vandal', with: { text: 'as it was' } }],
+        steps: [
+          {
+            key: 'call',
+            action: 'Call',
+            tool: 'vandal',
+            with: { text: 'as it was' },
+            retry: { maxAttempts: 2, delay: '0s' },
+          },
+        ],
       },
     })
     await operations.activateVersion.invoke(app, caller, {
@@ -207,7 +219,9 @@ describe('the record', () => {
 
     const { steps } = await start(app, 'VANDAL')
 
-    expect(steps[0]?.input).toEqual({ text: 'as it was' })
+    expect(steps[0]).toMatchObject({ input: { text: 'as it was' }, attempts: 2 })
+    expect(sent).toEqual(['as it was', 'as it was'])
+    expect(caller.principal.roles).not.toEqual([])
   })
 })
 
@@ -284,6 +298,24 @@ describe('take-over', () => {
 
     const run = await operations.getExecution.invoke(app, caller, { executionId: id })
     expect(run.execution.outcome).toBe('resolved')
+  })
+
+  it('keeps in mind a run that it could not take up again yet', async () => {
+    let isAway = true
+    await using app = await context({
+      onBoundary(boundary) {
+        if (isAway && boundary === 'after_call') throw new Error('away')
+      },
+    })
+    const key = await procedureOf(app, 'write')
+    await expect(start(app, key)).rejects.toThrow('away')
+
+    expect(await recoverExecutions(app)).toEqual([])
+    expect(await recoverExecutions(app)).toEqual([])
+    isAway = false
+
+    expect(await recoverExecutions(app)).toHaveLength(1)
+    expect(app.abandoned.size).toBe(0)
   })
 
   it('answers the customer of a run whose process died right after its end', async () => {
