@@ -1,4 +1,6 @@
-import { isPassing, ModelFailed, toModelFailure } from './failure.ts'
+import { isPassing, ModelFailed } from './failure.ts'
+import { toModelFailure } from './sdk-failure.ts'
+import { withinTime } from './within-time.ts'
 
 /** How long one thing that is asked of a model server may take. */
 export interface CallLimits {
@@ -12,31 +14,20 @@ export interface CallLimits {
 const retryDelayMs = 200
 
 /**
- * Calls a model server, again where that can help, and gives up when the time is over. `call` passes the signal on;
- * the promise settles in time even when `call` does not heed it. `signal` ends it earlier.
+ * Calls a model server through the SDK, again where that can help, and gives up when the time is over. `call` passes
+ * the signal on. `signal` ends it earlier.
  *
  * The SDK's own time limit does not cover the body of an answer, so a server that stops in the middle of one would
  * never be given up.
  *
  * @throws ModelFailed; an error that is none of the SDK's comes out as it is.
  */
-export async function callWithin<T>(
+export function callWithin<T>(
   { timeoutMs, maxAttempts = 2 }: CallLimits,
   call: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const timer = new AbortController()
-  const timeout = setTimeout(() => timer.abort(), timeoutMs)
-  const ends = AbortSignal.any([timer.signal, ...(signal === undefined ? [] : [signal])])
-  const ended = new Promise<never>((_, reject) => {
-    ends.addEventListener('abort', () => reject(timedOut()), { once: true })
-  })
-  try {
-    if (ends.aborted) throw timedOut()
-    return await Promise.race([attemptAll(call, ends, maxAttempts), ended])
-  } finally {
-    clearTimeout(timeout)
-  }
+  return withinTime(timeoutMs, (ends) => attemptAll(call, ends, maxAttempts), signal)
 }
 
 async function attemptAll<T>(
@@ -48,17 +39,11 @@ async function attemptAll<T>(
     try {
       return await call(signal)
     } catch (error) {
-      if (signal.aborted) throw timedOut()
       const failure = toModelFailure(error)
-      if (!(failure instanceof ModelFailed && isPassing(failure)) || attempt >= maxAttempts) {
-        throw failure
-      }
+      const isLast = signal.aborted || attempt >= maxAttempts
+      if (isLast || !(failure instanceof ModelFailed && isPassing(failure))) throw failure
       await new Promise((resolve) => setTimeout(resolve, retryDelayMs))
-      if (signal.aborted) throw timedOut()
+      if (signal.aborted) throw failure
     }
   }
-}
-
-function timedOut(): ModelFailed {
-  return new ModelFailed('timed_out', 'The model server did not answer in time.')
 }
