@@ -12,6 +12,8 @@ import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts
 import { createPlanCache, type PlanCache } from './executor/plan-cache.ts'
 import type { Boundary, Clock, Journal } from './executor/ports.ts'
 import { createLogger, type Logger } from './logger.ts'
+import type { ReplyModel } from './reply/model.ts'
+import { withRest } from './reply/resting-model.ts'
 import type { Embedder } from './search/embedder.ts'
 import { ngramEmbedder } from './search/ngram-embedder.ts'
 
@@ -21,6 +23,8 @@ export interface AppContext extends AsyncDisposable {
   readonly journal: Journal
   readonly tools: ToolRegistry
   readonly embedder: Embedder
+  /** Absent: replies are composed without a model, and tickets are read by patterns alone. */
+  readonly replyModel?: ReplyModel
   readonly plans: PlanCache
   readonly clock: Clock
   readonly worker: Worker
@@ -32,6 +36,8 @@ export interface ContextOptions {
   /** Tools of the caller's own; default: what `STEPWARDEN_CONFIG` names, else the demo's payment desk. */
   readonly tools?: readonly Tool[]
   readonly embedder?: Embedder
+  /** Default: the hosted model of the configuration; none without a key. */
+  readonly replyModel?: ReplyModel
   readonly clock?: Clock
   /** Told at each boundary between which a crash must be harmless; tests stop the process there. */
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
@@ -67,7 +73,7 @@ export async function openContext(
 /** Like `openContext`, on a database that is open already and stays open. */
 export async function createContext(
   database: Database,
-  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel'>,
+  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai'>,
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const clock = options.clock ?? systemClock
@@ -79,12 +85,14 @@ export async function createContext(
     dimensions: embedder.dimensions,
     ...embedder.thresholds,
   })
+  const replyModel = options.replyModel ?? (await hostedReplyModel(config, clock))
   const worker = await registerWorker(database, clock, log)
   return {
     database,
     journal: createJournal(database, clock),
     tools,
     embedder,
+    ...(replyModel && { replyModel }),
     plans: createPlanCache(),
     clock,
     worker,
@@ -92,6 +100,16 @@ export async function createContext(
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
   }
+}
+
+async function hostedReplyModel(
+  { openai }: Pick<Config, 'openai'>,
+  clock: Clock,
+): Promise<ReplyModel | undefined> {
+  if (openai === undefined) return undefined
+  // Loaded only here: the SDK takes a tenth of a second that a start without a key does not need.
+  const { createOpenAiReplyModel } = await import('./reply/openai-model.ts')
+  return withRest(createOpenAiReplyModel(openai, openai.replyModel), () => clock.now())
 }
 
 async function loadTools(

@@ -17,12 +17,20 @@ import type { Plan } from '../executor/plan.ts'
 import type { Claim, RunnerPorts } from '../executor/ports.ts'
 import { replay } from '../executor/replay.ts'
 import { runExecution } from '../executor/runner.ts'
+import type { InputRecord } from '../reply/reply.ts'
 import type { Caller } from './define.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
 
 /** A run that its worker lost this often is handed to a person: something in it may be what kills workers. */
 const maxTakeOvers = 5
+
+/** What a run that was just started has besides its record. */
+export interface RunExtras {
+  readonly onSteps?: Caller['onSteps']
+  /** What a model was asked to read in the ticket; kept with the reply. */
+  readonly inputRecord?: InputRecord | undefined
+}
 
 /**
  * Stores a new execution and runs it to its end, reply included. Answers false when the idempotency key of the
@@ -33,7 +41,7 @@ export async function startAndRun(
   db: TenantDb,
   plan: Plan,
   execution: NewExecution,
-  onSteps?: Caller['onSteps'],
+  extras: RunExtras = {},
 ): Promise<boolean> {
   app.onBoundary?.('before_commit', 'start')
   const claim = await insertExecution(db, execution)
@@ -46,7 +54,7 @@ export async function startAndRun(
     initialState(plan, execution.start),
     claim,
     execution.durability,
-    onSteps,
+    extras,
   )
   return true
 }
@@ -107,7 +115,7 @@ async function carryOut(
   state: ExecutionState,
   claim: Claim,
   durability: Durability,
-  onSteps?: Caller['onSteps'],
+  { onSteps, inputRecord }: RunExtras = {},
 ): Promise<void> {
   const ports: RunnerPorts = {
     journal: app.journal,
@@ -131,7 +139,7 @@ async function carryOut(
     if (execution === undefined) throw error
     await endInternally(app, plan, replay(plan, toRecord(execution, rows)).state, claim)
   }
-  await replyToExecution(app, db, claim.executionId)
+  await replyToExecution(app, db, claim.executionId, inputRecord)
 }
 
 async function endInternally(
