@@ -25,6 +25,10 @@ export interface Config {
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   /** Absent without a key: no hosted model is asked then. */
   readonly openai?: OpenAiConfig
+  /** The embedding model that search uses from the first start on; absent: the offline one. */
+  readonly embeddingModel?: string
+  /** How long the vectors of a server's model are; absent: as OpenAI's own. */
+  readonly embeddingDimensions?: number
 }
 
 const environment = z.object({
@@ -51,6 +55,8 @@ const environment = z.object({
     .refine(isServerUrl, 'must be an http or https URL without user, password or query')
     .optional(),
   STEPWARDEN_REPLY_MODEL: z.string().min(1).max(200).default('gpt-4.1-mini'),
+  STEPWARDEN_EMBEDDING_MODEL: z.string().max(200).optional(),
+  STEPWARDEN_EMBEDDING_DIMENSIONS: z.coerce.number().int().min(1).max(4096).optional(),
 })
 
 function isServerUrl(text: string): boolean {
@@ -107,6 +113,12 @@ export function readConfig(
         ...(rest.OPENAI_BASE_URL !== undefined && { baseUrl: rest.OPENAI_BASE_URL }),
         replyModel: rest.STEPWARDEN_REPLY_MODEL,
       },
+    }),
+    ...(rest.STEPWARDEN_EMBEDDING_MODEL !== undefined && {
+      embeddingModel: rest.STEPWARDEN_EMBEDDING_MODEL,
+    }),
+    ...(rest.STEPWARDEN_EMBEDDING_DIMENSIONS !== undefined && {
+      embeddingDimensions: rest.STEPWARDEN_EMBEDDING_DIMENSIONS,
     }),
   })
 }
