@@ -60,3 +60,20 @@ describe('readConfig', () => {
     expect(message).not.toContain(key)
   })
 })
+
+describe('the embedding model', () => {
+  it('is named with the length of its vectors', () => {
+    const { embeddingModel, embeddingDimensions } = readConfig(
+      { STEPWARDEN_EMBEDDING_MODEL: 'nomic-embed-text', STEPWARDEN_EMBEDDING_DIMENSIONS: '768' },
+      '/',
+    )
+
+    expect([embeddingModel, embeddingDimensions]).toEqual(['nomic-embed-text', 768])
+  })
+
+  it.each(['0', '4097', '1.5', 'many'])('has no vectors of %s dimensions', (dimensions) => {
+    expect(() => readConfig({ STEPWARDEN_EMBEDDING_DIMENSIONS: dimensions }, '/')).toThrow(
+      /STEPWARDEN_EMBEDDING_DIMENSIONS/,
+    )
+  })
+})

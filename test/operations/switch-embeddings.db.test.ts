@@ -8,11 +8,11 @@ import { callerOf } from '../support/caller.ts'
 import { newModel, oldModel, wordDefinition } from '../support/switch.ts'
 
 /** What the hosted model does before it answers; tests change it. */
-let onEmbed: () => Promise<void> = async () => {}
+let onEmbed: (texts: readonly string[]) => Promise<void> = async () => {}
 const hostedEmbedder: Embedder = {
   ...newModel,
   async embed(texts) {
-    await onEmbed()
+    await onEmbed(texts)
     return newModel.embed(texts)
   },
 }
@@ -132,8 +132,9 @@ describe('a switch of the embedding model', () => {
       .executeTakeFirstOrThrow()
     await kysely.deleteFrom('version_embeddings').where('version_id', '=', id).execute()
     let isEdited = false
-    onEmbed = async () => {
-      if (isEdited) return
+    onEmbed = async (texts) => {
+      // The edit embeds as well, and other tenants come first.
+      if (isEdited || !texts.some((text) => text.startsWith('login'))) return
       isEdited = true
       await operations.editDraft.invoke(app, admin, {
         procedureKey: 'CHANGING',
@@ -210,6 +211,19 @@ describe('a switch of the embedding model', () => {
 
     expect((await status()).models.find(({ isCurrent }) => isCurrent)?.model).toBe('new-v1')
     expect(await auditActions()).toHaveLength(5)
+  })
+
+  it('makes what is lacking of the offline model as well, also by a switch to the model in use', async () => {
+    const { kysely } = app.database.forTenant('default')
+    await kysely.deleteFrom('version_embeddings').where('model', '=', 'old-v1').execute()
+    expect((await status()).advice).toEqual([
+      expect.stringMatching(/cannot fall back on old-v1: 3 of 4.*embeddings switch new-v1/),
+    ])
+
+    await begin('new-v1')
+    for (let isDone = false; !isDone; ) isDone = (await carryOn()).isDone
+
+    expect((await status()).advice).toEqual([])
   })
 
   it('is for admins', async () => {
