@@ -1,28 +1,33 @@
 /**
  * How well search finds the right playbook, on public customer messages that are not in this repository.
  *
- *   STEPWARDEN_CASES=… npm run bench:retrieval [-- --json] [-- --calibrate]
+ *   STEPWARDEN_CASES=… npm run bench:retrieval [-- --json] [-- --calibrate] [-- --model NAME]
  *
- * Each set is searched in its own catalogue. `recallAt1` and `recallAt3` are shares of the messages that have an
- * answer; `f1` counts `selected` and `ambiguous` as an answer with the first candidate; `precision` and `selected` count
+ * Each set is a tenant of an embedded database, its catalogue is created and activated, and every message is searched
+ * for by the operation that everybody uses. `recallAt1` and `recallAt3` are shares of the messages that have an answer;
+ * `f1` counts `selected` and `ambiguous` as an answer with the first candidate; `precision` and `selected` count
  * `selected` alone, the latter as a share of all messages. `mean` weighs each set the same.
  *
  * `--calibrate` measures the thresholds instead: on each half of the messages, with the quality that they have on the
- * other half, and on all.
+ * other half, and on all. `--model` takes the place of the offline model: `ngram-512-v1`.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type AppContext, createContext } from '../src/context.ts'
+import { openDatabase } from '../src/db/connect.ts'
+import { memoryDataDir } from '../src/db/embedded.ts'
 import { sha256 } from '../src/domain/canonical.ts'
-import type { Definition } from '../src/domain/definition.ts'
-import { newId } from '../src/domain/ids.ts'
-import { buildSummary } from '../src/domain/summary.ts'
+import type { Caller } from '../src/operations/define.ts'
+import { operations } from '../src/operations/registry.ts'
 import { type CalibrationSample, calibrate, measure } from '../src/search/calibrate.ts'
-import { cosine, type Embedder, type Thresholds } from '../src/search/embedder.ts'
-import { literalMatches, literalText } from '../src/search/literal.ts'
+import type { Thresholds } from '../src/search/embedder.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
-import { type Ranking, rankCandidates } from '../src/search/rank.ts'
 
 const sets = ['banking77', 'clinc150', 'bitext'] as const
+
+/** As many searches at once as the embedder takes into a batch. */
+const searchesAtOnce = 64
 
 interface CaseProcedure {
   readonly key: string
@@ -41,9 +46,14 @@ interface CaseQuery {
 
 interface Answer {
   readonly query: CaseQuery
-  readonly ranking: Ranking
-  /** The same search with no threshold, for recall and calibration. */
-  readonly nearest: Ranking
+  readonly expected: string | null
+  readonly decision: 'selected' | 'ambiguous' | 'no_match'
+  /** Keys of the candidates, best first. */
+  readonly keys: readonly string[]
+  /** The nearest, whatever its place among the candidates, with its lead over the second. */
+  readonly nearestKey: string | undefined
+  readonly similarity: number
+  readonly lead: number
 }
 
 function readLines<T>(path: string): readonly T[] {
@@ -51,65 +61,81 @@ function readLines<T>(path: string): readonly T[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as T)
 }
 
-function definitionOf({ issue_patterns, ...fields }: CaseProcedure): Definition {
-  return { ...fields, issuePatterns: issue_patterns, steps: [] }
+/** `banking77.age_limit` → `AGE_LIMIT`: keys of procedures are written so. */
+function keyOf(key: string): string {
+  return key
+    .replace(/^[^.]*\./, '')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase()
 }
 
-async function answerSet(folder: string, set: string, embedder: Embedder): Promise<Answer[]> {
-  const procedures = readLines<CaseProcedure>(join(folder, `${set}.procedures.jsonl`))
-  const queries = readLines<CaseQuery>(join(folder, `${set}.queries.jsonl`))
-  const purposes = await embedder.embed(
-    procedures.map((procedure) => buildSummary(definitionOf(procedure)).purpose),
-  )
-  const vectors = await embedder.embed(queries.map(({ query }) => query))
-  const versionId = newId('version', 0)
-  return queries.map((query, row) => {
-    const text = literalText(query.query)
-    const vector = vectors[row] ?? new Float32Array(embedder.dimensions)
-    const candidates = procedures.map((procedure, column) => ({
-      procedureKey: procedure.key,
-      versionId,
+async function answerSet(app: AppContext, folder: string, set: string): Promise<Answer[]> {
+  const caller = await addTenant(app, set)
+  for (const procedure of readLines<CaseProcedure>(join(folder, `${set}.procedures.jsonl`))) {
+    const { issue_patterns: issuePatterns, name, category, description } = procedure
+    const key = keyOf(procedure.key)
+    const steps = [{ key: 'note', action: 'Note it', compute: { noted: 'true' } }]
+    const definition = { key, name, category, description, issuePatterns, steps }
+    await operations.createProcedure.invoke(app, caller, { definition })
+    await operations.activateVersion.invoke(app, caller, {
+      procedureKey: key,
       versionNumber: 1,
-      similarity: cosine(vector, purposes[column] ?? new Float32Array(embedder.dimensions)),
-      literal: literalMatches(procedure.issue_patterns, text).length > 0,
-      trackRecord: { runs: 0, successes: 0 },
-    }))
-    const unfiltered = { minSimilarity: -1, margin: 0, calibrated: true }
-    return {
-      query,
-      ranking: rankCandidates(candidates, embedder.thresholds),
-      nearest: rankCandidates(candidates, unfiltered),
-    }
+      seenActive: null,
+    })
+  }
+  const queries = readLines<CaseQuery>(join(folder, `${set}.queries.jsonl`))
+  const answers: Answer[] = []
+  for (let start = 0; start < queries.length; start += searchesAtOnce) {
+    const some = queries.slice(start, start + searchesAtOnce)
+    answers.push(...(await Promise.all(some.map((query) => answer(app, caller, query)))))
+  }
+  return answers
+}
+
+async function addTenant(app: AppContext, id: string): Promise<Caller> {
+  const { kysely } = app.database.forTenant(id)
+  await kysely.insertInto('tenants').values({ id, name: id, created_at: new Date() }).execute()
+  const principal = {
+    id: 'bench',
+    kind: 'human',
+    roles: ['admin'],
+    groups: [],
+    tenantId: id,
+  } as const
+  return { principal, origin: 'library' }
+}
+
+async function answer(app: AppContext, caller: Caller, query: CaseQuery): Promise<Answer> {
+  const { candidates, decision, lead } = await operations.searchProcedures.invoke(app, caller, {
+    issue: query.query,
   })
+  const [nearest] = [...candidates].sort((a, b) => b.similarity - a.similarity)
+  return {
+    query,
+    expected: query.expected === null ? null : keyOf(query.expected),
+    decision,
+    keys: candidates.map(({ procedureKey }) => procedureKey),
+    nearestKey: nearest?.procedureKey,
+    similarity: nearest?.similarity ?? 0,
+    lead: lead ?? 1,
+  }
 }
 
-function isRight({ query }: Answer, keys: readonly string[]): boolean {
-  return query.expected !== null && keys.includes(query.expected)
-}
-
-function nearestKeys({ nearest }: Answer, count: number): readonly string[] {
-  return nearest.candidates.slice(0, count).map(({ procedureKey }) => procedureKey)
+function isRight({ expected, keys }: Answer, count: number): boolean {
+  return expected !== null && keys.slice(0, count).includes(expected)
 }
 
 function score(answers: readonly Answer[]) {
-  const answerable = answers.filter(({ query }) => query.expected !== null)
-  const answered = answers.filter(({ ranking }) => ranking.decision !== 'no_match')
-  const selected = answers.filter(({ ranking }) => ranking.decision === 'selected')
-  const countRight = (some: readonly Answer[]): number =>
-    some.filter((answer) =>
-      isRight(
-        answer,
-        answer.ranking.candidates.slice(0, 1).map(({ procedureKey }) => procedureKey),
-      ),
-    ).length
-  const recallAt = (count: number): number =>
-    answerable.filter((answer) => isRight(answer, nearestKeys(answer, count))).length /
-    answerable.length
+  const answerable = answers.filter(({ expected }) => expected !== null)
+  const answered = answers.filter(({ decision }) => decision !== 'no_match')
+  const selected = answers.filter(({ decision }) => decision === 'selected')
+  const countRight = (some: readonly Answer[], count: number): number =>
+    some.filter((one) => isRight(one, count)).length
   return {
-    recallAt1: recallAt(1),
-    recallAt3: recallAt(3),
-    f1: (2 * countRight(answered)) / (answered.length + answerable.length),
-    precision: countRight(selected) / selected.length,
+    recallAt1: countRight(answerable, 1) / answerable.length,
+    recallAt3: countRight(answerable, 3) / answerable.length,
+    f1: (2 * countRight(answered, 1)) / (answered.length + answerable.length),
+    precision: countRight(selected, 1) / selected.length,
     selected: selected.length / answers.length,
   }
 }
@@ -130,10 +156,10 @@ function meanOf(scores: readonly Score[]): Score {
 
 function sampleOf(answer: Answer): CalibrationSample {
   return {
-    hasAnswer: answer.query.expected !== null,
-    isBestRight: isRight(answer, nearestKeys(answer, 1)),
-    similarity: answer.nearest.candidates[0]?.similarity ?? 0,
-    lead: answer.nearest.lead ?? 1,
+    hasAnswer: answer.expected !== null,
+    isBestRight: answer.expected !== null && answer.expected === answer.nearestKey,
+    similarity: answer.similarity,
+    lead: answer.lead,
   }
 }
 
@@ -171,10 +197,24 @@ function rounded(figures: object): object {
 }
 
 async function main(folder: string): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      json: { type: 'boolean' },
+      calibrate: { type: 'boolean' },
+      model: { type: 'string' },
+    },
+  })
+  await using database = await openDatabase({ dataDir: memoryDataDir })
+  await using app = await createContext(
+    database,
+    { tenantId: 'default', logLevel: 'warn' },
+    { tools: [], ...(values.model === ngramEmbedder.model && { embedder: ngramEmbedder }) },
+  )
+  console.error(`${app.embedders.offline.model}, on an embedded database; some minutes`)
   const bySet: Answer[][] = []
-  for (const set of sets) bySet.push(await answerSet(folder, set, ngramEmbedder))
+  for (const set of sets) bySet.push(await answerSet(app, folder, set))
 
-  if (process.argv.includes('--calibrate')) {
+  if (values.calibrate === true) {
     console.log(JSON.stringify(calibrateByHalves(bySet), null, 2))
     return
   }
@@ -183,7 +223,7 @@ async function main(folder: string): Promise<void> {
     ...Object.fromEntries(scores.map((one, index) => [sets[index], rounded(one)])),
     mean: rounded(meanOf(scores)),
   }
-  if (process.argv.includes('--json')) console.log(JSON.stringify(report, null, 2))
+  if (values.json === true) console.log(JSON.stringify(report, null, 2))
   else console.table(report)
 }
 

@@ -4,7 +4,7 @@ import type { Config } from './config/config.ts'
 import { type Database, openDatabase } from './db/connect.ts'
 import { createJournal } from './db/journal.ts'
 import { createDeskStore } from './db/queries/desk.ts'
-import { insertEmbeddingModel } from './db/queries/embeddings.ts'
+import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
 import { ServiceError } from './domain/errors.ts'
 import type { Id } from './domain/ids.ts'
@@ -13,15 +13,20 @@ import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts
 import { createPlanCache, type PlanCache } from './executor/plan-cache.ts'
 import type { Boundary, Clock, Journal } from './executor/ports.ts'
 import { createLogger, type Logger } from './logger.ts'
+import type { ReplyModel } from './reply/model.ts'
+import { withRest } from './reply/resting-model.ts'
 import type { Embedder } from './search/embedder.ts'
-import { ngramEmbedder } from './search/ngram-embedder.ts'
+import { createEmbedders, type Embedders, offlineModels } from './search/embedders.ts'
+import { type HostedModelConfig, openHostedEmbedder } from './search/hosted-embedder.ts'
 
 /** Everything that operations work with, wired once per process. Closing it closes what it opened, in reverse. */
 export interface AppContext extends AsyncDisposable {
   readonly database: Database
   readonly journal: Journal
   readonly tools: ToolRegistry
-  readonly embedder: Embedder
+  readonly embedders: Embedders
+  /** Absent: replies are composed without a model, and tickets are read by patterns alone. */
+  readonly replyModel?: ReplyModel
   readonly plans: PlanCache
   readonly clock: Clock
   readonly worker: Worker
@@ -34,7 +39,12 @@ export interface AppContext extends AsyncDisposable {
 export interface ContextOptions {
   /** Tools of the caller's own; default: what `STEPWARDEN_CONFIG` names, else the demo's payment desk. */
   readonly tools?: readonly Tool[]
+  /** In place of the offline model: one that always answers, without a network. */
   readonly embedder?: Embedder
+  /** In place of the hosted model of the configuration: search falls back when it does not answer. */
+  readonly hostedEmbedder?: Embedder
+  /** Default: the hosted model of the configuration; none without a key. */
+  readonly replyModel?: ReplyModel
   readonly clock?: Clock
   /** Told at each boundary between which a crash must be harmless; tests stop the process there. */
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
@@ -70,32 +80,72 @@ export async function openContext(
 /** Like `openContext`, on a database that is open already and stays open. */
 export async function createContext(
   database: Database,
-  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel'>,
+  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai'> & HostedModelConfig,
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const clock = options.clock ?? systemClock
   const log = createLogger(config.logLevel)
   const tools = createToolRegistry(options.tools ?? (await loadTools(config, database, clock)))
-  const embedder = options.embedder ?? ngramEmbedder
-  await insertEmbeddingModel(database.system.kysely, {
-    name: embedder.model,
-    dimensions: embedder.dimensions,
-    ...embedder.thresholds,
-  })
+  const embedders = await openEmbedders(database, config, options, log)
+  const replyModel = options.replyModel ?? (await hostedReplyModel(config, clock))
   const worker = await registerWorker(database, clock, log)
   return {
     database,
     journal: createJournal(database, clock),
     tools,
-    embedder,
+    embedders,
+    ...(replyModel && { replyModel }),
     plans: createPlanCache(),
     clock,
     worker,
     abandoned: new Map(),
     log,
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
-    [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await using _embedders = embedders
+      await worker[Symbol.asyncDispose]()
+    },
   }
+}
+
+/** Puts the embedding models together and makes them known; at the first start, one of them the one in use. */
+async function openEmbedders(
+  database: Database,
+  { openai, embeddingModel, embeddingDimensions }: HostedModelConfig,
+  options: ContextOptions,
+  log: Logger,
+): Promise<Embedders> {
+  const isOfflineNamed = embeddingModel !== undefined && offlineModels.includes(embeddingModel)
+  const hosted =
+    options.hostedEmbedder ??
+    (await openHostedEmbedder({
+      openai,
+      embeddingModel: isOfflineNamed ? undefined : embeddingModel,
+      embeddingDimensions,
+    }))
+  const embedders = createEmbedders(log, { offline: options.embedder, hosted })
+  const named =
+    embeddingModel === undefined ? undefined : (embedders.find(embeddingModel) ?? hosted)
+  const models = new Set([named ?? embedders.offline, ...embedders.all])
+  await insertEmbeddingModels(
+    database.system.kysely,
+    [...models].map(({ model, dimensions, thresholds }) => ({
+      name: model,
+      dimensions,
+      ...thresholds,
+    })),
+  )
+  return embedders
+}
+
+async function hostedReplyModel(
+  { openai }: Pick<Config, 'openai'>,
+  clock: Clock,
+): Promise<ReplyModel | undefined> {
+  if (openai === undefined) return undefined
+  // Loaded only here: the SDK takes a tenth of a second that a start without a key does not need.
+  const { createOpenAiReplyModel } = await import('./reply/openai-model.ts')
+  return withRest(createOpenAiReplyModel(openai, openai.replyModel), () => clock.now())
 }
 
 async function loadTools(

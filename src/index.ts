@@ -13,4 +13,5 @@ export {
   type Stepwarden,
   type StepwardenOptions,
 } from './library.ts'
+export type { ReplyModel } from './reply/model.ts'
 export type { Embedder } from './search/embedder.ts'

@@ -4,12 +4,12 @@ import ts from 'typescript'
 import { expect, test } from 'vitest'
 
 const foundations = ['domain', 'config', 'logger.ts']
-const effects = ['documents', 'executor', 'reply', 'search', 'db']
+const effects = ['documents', 'executor', 'openai', 'reply', 'search', 'db']
 
 /**
  * The parts of src/, lowest first, each with what it may import of the others; a single file may have a line of its
  * own, which adds to that of its part. Imports point one way:
- * http cli mcp -> operations -> db search executor reply documents -> domain.
+ * http cli mcp -> operations -> db search executor reply documents -> openai -> domain.
  */
 const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -17,8 +17,9 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'logger.ts': ['config'],
   documents: ['domain'],
   executor: ['domain', 'logger.ts'],
-  reply: ['domain', 'logger.ts'],
-  search: ['domain', 'logger.ts'],
+  openai: ['domain', 'config'],
+  reply: ['domain', 'logger.ts', 'openai'],
+  search: ['domain', 'logger.ts', 'openai'],
   db: [...foundations, 'executor/ports.ts'],
   'db/migrate.ts': ['migrations'],
   // Builds the concrete parts, the tools of the demo among them, and hands them to the operations.
@@ -51,6 +52,7 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@electric-sql/pglite': ['src/db/connect.ts', 'src/db/embedded.ts'],
   '@electric-sql/pglite-pgvector': ['src/db/connect.ts', 'src/db/embedded.ts'],
   nanoid: ['src/domain/ids.ts'],
+  openai: ['src/openai/'],
 }
 
 /** Globals by which time, chance, the environment or the outside leak in. */

@@ -15,6 +15,7 @@ import { createProcedure } from '../../src/operations/create-procedure.ts'
 import type { Caller } from '../../src/operations/define.ts'
 import { planOfVersion } from '../../src/operations/execution-plan.ts'
 import { startExecution } from '../../src/operations/start-execution.ts'
+import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { type Engine, inputOf, lookUpAccount, stepCount } from './workload.ts'
 
 const procedureKey = 'ACCOUNT_STANDING_PLAYBOOK'
@@ -95,7 +96,7 @@ export async function openStepwarden(
   const database = { url, poolSize }
   const app = await openContext(
     { database, tenantId: 'default', logLevel: 'error' },
-    { tools: [accountTool] },
+    { tools: [accountTool], embedder: ngramEmbedder },
   )
   try {
     const desks: Desk[] = []

@@ -125,8 +125,9 @@ class Session {
       showAnswer(terminal, answer)
       return undefined
     }
+    if (terminal.json) terminal.printJson(answer.output)
     terminal.print(
-      `Several playbooks fit. Type 1 to ${candidates.length} to choose one, or press Enter for none.`,
+      `Several playbooks could fit. Type 1 to ${candidates.length} to choose one, or press Enter for none.`,
     )
     const reply = await this.#read()
     const chosen = candidates[Number(reply?.trim()) - 1]

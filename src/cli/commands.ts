@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import { demo } from './demo.ts'
+import { embeddingCommands } from './embedding-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
@@ -13,5 +14,6 @@ export const commands: readonly Command[] = [
   ...procedureCommands,
   ...executionCommands,
   ...escalationCommands,
+  ...embeddingCommands,
   ...serviceCommands,
 ]

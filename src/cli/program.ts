@@ -27,6 +27,7 @@ const groups: Readonly<Record<string, string>> = {
   procedures: 'Write, review and activate playbooks',
   executions: 'Look at runs, start them, prove them',
   escalations: 'What waits for a person',
+  embeddings: 'The models that search goes by',
 }
 
 /**

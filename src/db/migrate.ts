@@ -6,6 +6,8 @@ import * as embeddings from '../../migrations/0004-embeddings.ts'
 import * as executions from '../../migrations/0005-executions.ts'
 import * as escalations from '../../migrations/0006-escalations.ts'
 import * as demoDesk from '../../migrations/0007-demo-desk.ts'
+import * as modelsSideBySide from '../../migrations/0008-models-side-by-side.ts'
+import * as served from '../../migrations/0009-served.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -28,6 +30,8 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0005-executions': executions,
     '0006-escalations': escalations,
     '0007-demo-desk': demoDesk,
+    '0008-models-side-by-side': modelsSideBySide,
+    '0009-served': served,
   }),
 )
 

@@ -17,6 +17,7 @@ export interface Tables {
   activations: ActivationsTable
   embedding_models: EmbeddingModelsTable
   version_embeddings: VersionEmbeddingsTable
+  literal_patterns: LiteralPatternsTable
   executions: ExecutionsTable
   step_executions: StepExecutionsTable
   workers: WorkersTable
@@ -163,6 +164,8 @@ export interface EmbeddingModelsTable {
   /** A model whose thresholds were never measured selects nothing. */
   calibrated: boolean
   is_current: Generated<boolean>
+  /** Set while a switch to this model is under way; of at most one model. */
+  switching_since: Nullable<Date>
 }
 
 /** A version's purpose as one model sees it. Goes with its draft when that is deleted. */
@@ -175,6 +178,21 @@ export interface VersionEmbeddingsTable {
   /** pgvector's text form, `[0.1,0.2]`, both ways; as long as the model says. */
   embedding: string
   dimensions: GeneratedAlways<number>
+  /** The category in which search finds the version; null while it does not serve. Only the database sets it. */
+  served_in: Nullable<string>
+}
+
+/**
+ * An issue pattern of a version that serves, folded as search folds text, with its last eight characters, or four where it
+ * has no eight. Goes when the version no longer serves.
+ */
+export interface LiteralPatternsTable {
+  tenant_id: string
+  version_id: string
+  /** From 1. */
+  position: number
+  tail: string
+  pattern: string
 }
 
 /**

@@ -138,15 +138,46 @@ const registry = {
     (d) =>
       `Version ${d.versionNumber} of ${d.procedureKey} was saved with other contracts of ${d.tools.join(', ')}. Save the draft again to take the tools as they are now.`,
   ),
-  VERSION_NOT_EMBEDDED: define<{ procedureKey: string; versionNumber: number; model: string }>(
+  VERSION_NOT_EMBEDDED: define<{
+    procedureKey: string
+    versionNumber: number
+    models: readonly string[]
+  }>(
     'conflict',
     (d) =>
-      `Version ${d.versionNumber} of ${d.procedureKey} has no vector of the model ${d.model}, so search would not find it. Save the draft again.`,
+      `Version ${d.versionNumber} of ${d.procedureKey} has no vector of ${d.models.join(', ')}, so search would not find it. Save the draft again, where that model can be asked.`,
   ),
-  EMBEDDING_MODEL_DIFFERS: define<{ current: string | null; configured: string }>(
+  EMBEDDING_MODEL_DIFFERS: define<{ current: string; offline: string }>(
+    'unavailable',
+    (d) =>
+      `Search cannot ask the embedding model in use, ${d.current}, and not every active version has a vector of ${d.offline}, which it would fall back on. Set up ${d.current} here, or run 'stepwarden embeddings switch ${d.offline}'.`,
+    { retryable: true },
+  ),
+  EMBEDDING_MODEL_UNKNOWN: define<{ model: string; known: readonly string[] }>(
+    'not_found',
+    (d) =>
+      `This process has no embedding model ${d.model}. It has ${d.known.join(', ')}; STEPWARDEN_EMBEDDING_MODEL and OPENAI_API_KEY add one.`,
+  ),
+  EMBEDDING_MODEL_CHANGED: define<{ model: string }>(
     'conflict',
     (d) =>
-      `The stored vectors are of the model ${d.current ?? 'none'}, and this process uses ${d.configured}. Run it with the model of the vectors.`,
+      `A switch to the embedding model ${d.model} began while the version was being saved. Nothing was changed: save it again.`,
+    { retryable: true },
+  ),
+  EMBEDDER_UNAVAILABLE: define<{ model: string; problem: string }>(
+    'unavailable',
+    (d) => `The embedding model ${d.model} ${d.problem}. Nothing was changed: try again later.`,
+    { retryable: true },
+  ),
+  EXAMPLES_TOO_FEW: define<{
+    match: number
+    noMatch: number
+    neededMatch: number
+    neededNoMatch: number
+  }>(
+    'conflict',
+    (d) =>
+      `The active versions have ${d.match} examples that match and ${d.noMatch} that do not; ${d.neededMatch} and ${d.neededNoMatch} are needed to measure a model. Add more to 'examples' of their definitions.`,
   ),
   EXECUTION_NOT_FOUND: define<{ executionId: string }>(
     'not_found',

@@ -1,5 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from './json.ts'
 import { compileSchema } from './json-schema.ts'
+import { subschemasOf } from './scalars.ts'
+import { findRival, standsInText } from './text-value.ts'
 import { findTokens } from './token-pattern.ts'
 
 /** An input property that a run needs and does not have. */
@@ -11,8 +13,11 @@ export interface MissingInput {
   readonly reason: 'not_found' | 'several_values'
 }
 
-/** Where the value of an input property came from. */
-export type InputSource = 'caller' | 'context' | 'text'
+/** Where the value of an input property came from. `model`: from the text, where a model pointed it out. */
+export type InputSource = 'caller' | 'context' | 'text' | 'model'
+
+/** What a model says that a text has for each property, word for word; nobody has checked it yet. */
+export type Readings = ReadonlyMap<string, readonly string[]>
 
 export interface FilledInput {
   readonly input: JsonObject
@@ -29,6 +34,9 @@ export interface FilledInput {
  * The text is read only for properties that are still absent, are strings with a `pattern` that can tell a value from
  * prose (`findTokens`), and are not marked `source: caller`. One value, however often it stands there, is taken. Two
  * different ones make the property missing whether it is required or not: going on without it would be a guess too.
+ *
+ * A reading of a model is taken for a property of `openQuestions` alone, when it stands in the text as it is, as whole
+ * tokens, fits the property's schema, and nothing else in the text looks like it and fits as well.
  */
 export function fillInput(given: {
   /** The definition's `input`; default: an object of anything. */
@@ -37,15 +45,24 @@ export function fillInput(given: {
   readonly context?: JsonObject | undefined
   /** The ticket's text. */
   readonly text?: string | undefined
+  readonly readings?: Readings | undefined
 }): FilledInput {
-  const { schema = {}, input = {}, context = {}, text = '' } = given
-  const properties = isJsonObject(schema.properties) ? schema.properties : {}
+  const { schema = {}, input = {}, context = {}, text = '', readings } = given
+  const properties = propertiesOf(schema)
   const required = Array.isArray(schema.required) ? schema.required.filter(isString) : []
 
   const values = new Map<string, Json>(Object.entries(input))
   const sources = new Map<string, InputSource>()
   for (const name of values.keys()) sources.set(name, 'caller')
   const several = new Set<string>()
+  const take = (name: string, found: readonly Json[], source: InputSource): void => {
+    const [only] = found
+    if (found.length > 1) several.add(name)
+    else if (only !== undefined) {
+      values.set(name, only)
+      sources.set(name, source)
+    }
+  }
 
   for (const [name, property] of Object.entries(properties)) {
     if (values.has(name)) continue
@@ -55,13 +72,9 @@ export function fillInput(given: {
       sources.set(name, 'context')
       continue
     }
-    const found = valuesInText(schema, name, property, text)
-    const [only] = found
-    if (found.length > 1) several.add(name)
-    else if (only !== undefined) {
-      values.set(name, only)
-      sources.set(name, 'text')
-    }
+    take(name, valuesInText(schema, name, property, text), 'text')
+    if (values.has(name) || several.has(name) || !mayBeRead(schema, name, required)) continue
+    take(name, readValues(schema, name, property, text, readings?.get(name) ?? []), 'model')
   }
 
   const missing = [...new Set([...Object.keys(properties), ...required])]
@@ -78,6 +91,26 @@ export function fillInput(given: {
     missing,
     sources: Object.fromEntries(sources),
   }
+}
+
+/** A property that a model may look for in a text. */
+export interface InputQuestion {
+  readonly name: string
+  readonly description: string
+}
+
+/**
+ * What a model may be asked for: required properties that are still missing and may come from a text. One that the
+ * schema keeps for the caller, or marks as sensitive, is never asked for, and neither is one of which the text has two.
+ */
+export function openQuestions(
+  schema: JsonSchema,
+  { missing }: Pick<FilledInput, 'missing'>,
+): readonly InputQuestion[] {
+  const names = missing.map(({ name }) => name)
+  return missing
+    .filter(({ name, reason }) => reason === 'not_found' && mayBeRead(schema, name, names))
+    .map(({ name, description }) => ({ name, description }))
 }
 
 /**
@@ -102,14 +135,59 @@ function valuesInText(
   property: Json,
   text: string,
 ): readonly string[] {
-  if (!isJsonObject(property) || property.source === 'caller') return []
+  if (!isJsonObject(property) || isOfCaller(schema, property)) return []
   const { pattern, type = 'string' } = property
   const isText = type === 'string' || (Array.isArray(type) && type.includes('string'))
   if (typeof pattern !== 'string' || !isText) return []
   return findTokens(pattern, text, 2, (value) => fitsProperty(schema, name, property, value)) ?? []
 }
 
-function fitsProperty(schema: JsonSchema, name: string, property: Json, value: string): boolean {
+/** The different values among a model's readings that may be believed; two are enough to know that it is not one. */
+function readValues(
+  schema: JsonSchema,
+  name: string,
+  property: Json,
+  text: string,
+  readings: readonly string[],
+): readonly Json[] {
+  const toValue = (reading: string): Json | undefined =>
+    [reading, plainNumber(reading)]
+      .filter((value) => value !== undefined)
+      .find((value) => fitsProperty(schema, name, property, value))
+  const found = new Map<string, Json>()
+  for (const reading of new Set(readings)) {
+    const value = standsInText(reading, text) ? toValue(reading) : undefined
+    if (value === undefined) continue
+    found.set(reading, value)
+    const rival = findRival(reading, text, (other) => toValue(other) !== undefined)
+    const rivalValue = rival === undefined ? undefined : toValue(rival)
+    if (rival !== undefined && rivalValue !== undefined) found.set(rival, rivalValue)
+    if (found.size > 1) break
+  }
+  return [...found.values()]
+}
+
+/** The number that a text writes without any doubt: `1,234`, `1.234` and `007` may mean more than one thing. */
+function plainNumber(text: string): number | undefined {
+  return /^(?:0|[1-9]\d{0,14})(?:\.\d{1,2})?$/.test(text) ? Number(text) : undefined
+}
+
+function mayBeRead(schema: JsonSchema, name: string, required: readonly string[]): boolean {
+  const property = ownMember(propertiesOf(schema), name)
+  if (!required.includes(name) || !isJsonObject(property)) return false
+  const isSensitive = subschemasOf(property, schema).some(({ sensitive }) => sensitive === true)
+  return !isSensitive && !isOfCaller(schema, property)
+}
+
+function isOfCaller(schema: JsonSchema, property: JsonObject): boolean {
+  return subschemasOf(property, schema).some(({ source }) => source === 'caller')
+}
+
+function propertiesOf(schema: JsonSchema): JsonObject {
+  return isJsonObject(schema.properties) ? schema.properties : {}
+}
+
+function fitsProperty(schema: JsonSchema, name: string, property: Json, value: Json): boolean {
   const { $defs = {} } = schema
   // Wrapped, so that references of the property into `$defs` hold.
   const alone = { $defs, type: 'object', properties: { [name]: property } }

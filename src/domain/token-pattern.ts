@@ -2,7 +2,7 @@ import { RE2JS } from 're2js'
 import { linearPattern } from './linear-pattern.ts'
 
 /** Letters, digits, marks, underscores and dashes of every script, and invisible characters, continue a token. */
-const inToken = String.raw`\p{L}\p{M}\p{N}_\p{Pd}\p{Cf}`
+export const inToken = String.raw`\p{L}\p{M}\p{N}_\p{Pd}\p{Cf}`
 
 /** Shorter strings stand by chance in too many texts. */
 const minLength = 4
@@ -66,7 +66,7 @@ function tokenFinder(pattern: string): RE2JS | undefined {
 }
 
 /** 1234 is no value of its own in `1234.56` and `9,1234`. */
-function isInsideNumber(text: string, start: number, end: number): boolean {
+export function isInsideNumber(text: string, start: number, end: number): boolean {
   return (
     /[0-9][.,][0-9]$/.test(text.slice(Math.max(start - 2, 0), start + 1)) ||
     /^[0-9][.,][0-9]/.test(text.slice(end - 1, end + 2))

@@ -19,12 +19,20 @@ import type { Plan } from '../executor/plan.ts'
 import type { Claim, RunnerPorts } from '../executor/ports.ts'
 import { replay } from '../executor/replay.ts'
 import { runExecution } from '../executor/runner.ts'
+import type { InputRecord } from '../reply/reply.ts'
 import type { Caller } from './define.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
 
 /** A run that its worker lost this often is handed to a person: something in it may be what kills workers. */
 const maxTakeOvers = 5
+
+/** What a run that was just started has besides its record. */
+export interface RunExtras {
+  readonly onSteps?: Caller['onSteps']
+  /** What a model was asked to read in the ticket; kept with the reply. */
+  readonly inputRecord?: InputRecord | undefined
+}
 
 /**
  * Stores a new execution and runs it to its end, reply included. Answers false when the idempotency key of the
@@ -35,7 +43,7 @@ export async function startAndRun(
   db: TenantDb,
   plan: Plan,
   execution: NewExecution,
-  onSteps?: Caller['onSteps'],
+  extras: RunExtras = {},
 ): Promise<boolean> {
   app.onBoundary?.('before_commit', 'start')
   const claim = await insertExecution(db, execution)
@@ -43,7 +51,7 @@ export async function startAndRun(
   if (claim === undefined) return false
   const state = initialState(plan, execution.start)
   await remembering(app, claim, () =>
-    carryOut(app, db, plan, state, claim, execution.durability, onSteps),
+    carryOut(app, db, plan, state, claim, execution.durability, extras),
   )
   return true
 }
@@ -153,7 +161,7 @@ async function carryOut(
   state: ExecutionState,
   claim: Claim,
   durability: Durability,
-  onSteps?: Caller['onSteps'],
+  { onSteps, inputRecord }: RunExtras = {},
 ): Promise<void> {
   const ports: RunnerPorts = {
     journal: app.journal,
@@ -171,7 +179,7 @@ async function carryOut(
     app.log.error({ err: error, executionId }, 'the run failed inside the service')
     return endFor(app, claim, 'internal_error')
   }
-  await replyToExecution(app, db, claim.executionId)
+  await replyToExecution(app, db, claim.executionId, inputRecord)
 }
 
 /** Whoever listens must not be able to stop a run. */

@@ -16,7 +16,12 @@ export const createProcedure = defineAdministration({
   summary: 'Make a procedure, with its first draft, from a definition',
   input: z.strictObject({ definition: z.unknown().describe('The definition document') }),
   output: versionState,
-  errors: ['DEFINITION_INVALID', 'PROCEDURE_EXISTS'],
+  errors: [
+    'DEFINITION_INVALID',
+    'PROCEDURE_EXISTS',
+    'EMBEDDING_MODEL_CHANGED',
+    'EMBEDDER_UNAVAILABLE',
+  ],
   roles: ['author', 'admin'],
   prepare: ({ app }, { definition }) => prepareVersion(app, definition),
   async change({ app, caller }, transaction, _input, prepared) {
@@ -38,7 +43,7 @@ export const createProcedure = defineAdministration({
       author: caller.principal,
       at,
     })
-    await storeCompanions(transaction, tenantId, id, prepared)
+    await storeCompanions(transaction, app, { tenantId, versionId: id }, prepared)
     const version = await findVersion(transaction, key, 1)
     if (version === undefined) throw new TypeError('the version was inserted just now')
     return {

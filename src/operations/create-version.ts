@@ -29,6 +29,8 @@ export const createVersion = defineAdministration({
     'VERSION_NOT_FOUND',
     'DEFINITION_INVALID',
     'DEFINITION_KEY_DIFFERS',
+    'EMBEDDING_MODEL_CHANGED',
+    'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
   async prepare({ app, db }, { procedureKey: key, fromVersionNumber, definition }) {
@@ -61,7 +63,7 @@ export const createVersion = defineAdministration({
       at: new Date(now),
       ...(basedOn && { basedOn }),
     })
-    await storeCompanions(transaction, tenantId, id, prepared)
+    await storeCompanions(transaction, app, { tenantId, versionId: id }, prepared)
     const version = await findVersion(transaction, key, number)
     if (version === undefined) throw new TypeError('the version was inserted just now')
     return {

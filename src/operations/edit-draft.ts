@@ -26,6 +26,8 @@ export const editDraft = defineAdministration({
     'DRAFT_STALE',
     'DEFINITION_INVALID',
     'DEFINITION_KEY_DIFFERS',
+    'EMBEDDING_MODEL_CHANGED',
+    'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
   prepare: ({ app }, { definition }) => prepareVersion(app, definition),
@@ -55,7 +57,7 @@ export const editDraft = defineAdministration({
         current: before.revision,
       })
     }
-    await storeCompanions(transaction, tenantId, before.id, prepared)
+    await storeCompanions(transaction, app, { tenantId, versionId: before.id }, prepared)
     const version = await findVersion(transaction, input.procedureKey, input.versionNumber)
     if (version === undefined) throw new TypeError('the version was updated just now')
     return {

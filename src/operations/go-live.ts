@@ -1,6 +1,7 @@
 import type { AppContext } from '../context.ts'
 import type { Transaction } from '../db/connect.ts'
 import { insertActivation, updateOpenActivation } from '../db/queries/activations.ts'
+import { insertLiteralPatterns } from '../db/queries/embeddings.ts'
 import { lockProcedure } from '../db/queries/procedures.ts'
 import {
   findActiveVersion,
@@ -10,9 +11,10 @@ import {
 import { checkDefinition } from '../domain/checks.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { nextVersionStatus } from '../domain/version.ts'
+import { literalPatterns } from '../search/literal.ts'
 import type { AuditEntry, Caller } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
-import { isFindable } from './prepare-version.ts'
+import { listMissingModels } from './prepare-version.ts'
 
 /** What is to go live, and what the caller saw serving when they decided so. */
 export interface GoLive {
@@ -48,12 +50,9 @@ export async function goLive(
   }
   const status = nextVersionStatus(version.status, 'activate')
   checkMayGoLive(app, version)
-  if (!(await isFindable(transaction, app, version))) {
-    throw new ServiceError('VERSION_NOT_EMBEDDED', {
-      procedureKey,
-      versionNumber,
-      model: app.embedder.model,
-    })
+  const models = await listMissingModels(transaction, app, version)
+  if (models.length > 0) {
+    throw new ServiceError('VERSION_NOT_EMBEDDED', { procedureKey, versionNumber, models })
   }
 
   // Taken under the lock, so that of two activations the later one has the later time.
@@ -71,6 +70,10 @@ export async function goLive(
     )
   }
   await updateVersionStatus(transaction, version.id, status)
+  if (version.definition.internal !== true) {
+    const patterns = literalPatterns(version.definition.issuePatterns ?? [])
+    await insertLiteralPatterns(transaction, principal.tenantId, version.id, patterns)
+  }
   await insertActivation(transaction, {
     tenantId: principal.tenantId,
     procedureId: procedure.id,

@@ -1,33 +1,41 @@
 import type { AppContext } from '../context.ts'
-import type { Db, Transaction } from '../db/connect.ts'
-import { hasVersionEmbedding, upsertVersionEmbedding } from '../db/queries/embeddings.ts'
+import type { Transaction } from '../db/connect.ts'
+import { listEmbeddingModels } from '../db/queries/embedding-models.ts'
+import {
+  listVersionModels,
+  upsertVersionVectors,
+  type VersionVector,
+} from '../db/queries/embeddings.ts'
 import { insertContracts } from '../db/queries/tool-contracts.ts'
 import type { VersionContent } from '../db/queries/versions.ts'
 import { sha256 } from '../domain/canonical.ts'
 import { checkDefinition } from '../domain/checks.ts'
 import { definitionHash } from '../domain/definition.ts'
+import { ServiceError } from '../domain/errors.ts'
 import type { Id } from '../domain/ids.ts'
 import { requireDefinition } from '../domain/parse-definition.ts'
 import { walkSteps } from '../domain/step.ts'
 import { buildSummary } from '../domain/summary.ts'
 import type { ToolContract } from '../domain/tool.ts'
+import { embedOne } from '../search/embedder.ts'
+import { lockNeededModels, neededModels } from './embedding-models.ts'
 
 /** A definition made ready to be saved: parsed, checked, summed up and embedded, before any transaction. */
 export interface PreparedVersion {
   readonly content: VersionContent
   readonly contracts: readonly { readonly contract: ToolContract; readonly contractHash: string }[]
-  readonly embedding: {
-    readonly model: string
-    readonly textHash: string
-    readonly vector: Float32Array
-  }
+  /** The models that were asked for a vector. */
+  readonly models: readonly string[]
+  /** Of those, the ones that gave one. */
+  readonly vectors: readonly VersionVector[]
 }
 
 /**
- * Prepares a definition document for saving. Findings do not stop it: a draft may be incomplete, and activation refuses
- * it then.
+ * Prepares a definition document for saving. Findings do not stop it, nor does a hosted model that gives no vector: a
+ * draft may be incomplete, and activation refuses it then.
  *
- * @throws ServiceError `DEFINITION_INVALID` with every problem of the document.
+ * @throws ServiceError `DEFINITION_INVALID` with every problem of the document; `EMBEDDER_UNAVAILABLE` when the offline
+ *   model fails.
  */
 export async function prepareVersion(app: AppContext, document: unknown): Promise<PreparedVersion> {
   const definition = requireDefinition(document)
@@ -37,8 +45,8 @@ export async function prepareVersion(app: AppContext, document: unknown): Promis
   const used = [...new Set(names)].flatMap((name) => app.tools.find(name) ?? [])
   const contracts = used.map(({ contract, contractHash }) => ({ contract, contractHash }))
   const { summary, purpose } = buildSummary(definition)
-  const [vector] = await app.embedder.embed([purpose])
-  if (vector === undefined) throw new TypeError('an embedder gives a vector per text')
+  const models = neededModels(await listEmbeddingModels(app.database.system), app)
+  const vectors = await Promise.all(models.map((model) => embedPurpose(app, model, purpose)))
   return {
     content: {
       definition,
@@ -51,26 +59,52 @@ export async function prepareVersion(app: AppContext, document: unknown): Promis
       findings: checkDefinition(definition, (name) => app.tools.find(name)?.contract),
     },
     contracts,
-    embedding: { model: app.embedder.model, textHash: sha256(purpose), vector },
+    models,
+    vectors: vectors.filter((vector) => vector !== undefined),
   }
 }
 
-/** Stores what goes with a version besides its row: the contracts that it pins, and its vector. */
-export async function storeCompanions(
-  transaction: Transaction,
-  tenantId: string,
-  versionId: Id<'version'>,
-  { contracts, embedding }: PreparedVersion,
-): Promise<void> {
-  await insertContracts(transaction, tenantId, contracts)
-  await upsertVersionEmbedding(transaction, { tenantId, versionId, ...embedding })
+async function embedPurpose(
+  { embedders, log }: AppContext,
+  model: string,
+  purpose: string,
+): Promise<VersionVector | undefined> {
+  const embedder = embedders.find(model)
+  if (embedder === undefined) return undefined
+  try {
+    return { model, textHash: sha256(purpose), vector: await embedOne(embedder, purpose) }
+  } catch (error) {
+    if (embedder === embedders.offline) throw error
+    log.warn({ err: error, model }, 'a version is saved without a vector of this model')
+    return undefined
+  }
 }
 
-/** True when search will find the version: its purpose has a vector of the model in use. */
-export async function isFindable(
-  db: Db,
+/**
+ * Stores what goes with a version besides its row: the contracts that it pins, and its vectors.
+ *
+ * @throws ServiceError `EMBEDDING_MODEL_CHANGED` if a model is needed since that was not asked.
+ */
+export async function storeCompanions(
+  transaction: Transaction,
+  app: AppContext,
+  { tenantId, versionId }: { readonly tenantId: string; readonly versionId: Id<'version'> },
+  { contracts, models, vectors }: PreparedVersion,
+): Promise<void> {
+  const needed = await lockNeededModels(transaction, app)
+  const missed = needed.find((model) => !models.includes(model))
+  if (missed !== undefined) throw new ServiceError('EMBEDDING_MODEL_CHANGED', { model: missed })
+  await insertContracts(transaction, tenantId, contracts)
+  await upsertVersionVectors(transaction, tenantId, versionId, vectors)
+}
+
+/** The models that need a vector of the version's purpose and have none: by them search would not find it. */
+export async function listMissingModels(
+  transaction: Transaction,
   app: AppContext,
   version: { readonly id: Id<'version'>; readonly purpose: string },
-): Promise<boolean> {
-  return hasVersionEmbedding(db, version.id, app.embedder.model, sha256(version.purpose))
+): Promise<readonly string[]> {
+  const needed = await lockNeededModels(transaction, app)
+  const stored = await listVersionModels(transaction, version.id, sha256(version.purpose))
+  return needed.filter((model) => !stored.includes(model))
 }

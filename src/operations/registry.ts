@@ -1,10 +1,13 @@
 import { activateVersion } from './activate-version.ts'
 import { assignEscalation } from './assign-escalation.ts'
+import { calibrateEmbeddings } from './calibrate-embeddings.ts'
+import { continueEmbeddingSwitch } from './continue-embedding-switch.ts'
 import { createProcedure } from './create-procedure.ts'
 import { createVersion } from './create-version.ts'
 import { deleteDraft } from './delete-draft.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { editDraft } from './edit-draft.ts'
+import { getEmbeddings } from './get-embeddings.ts'
 import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
 import { getProcedure } from './get-procedure.ts'
@@ -17,16 +20,20 @@ import { resolveEscalation } from './resolve-escalation.ts'
 import { resolveTicket } from './resolve-ticket.ts'
 import { searchProcedures } from './search-procedures.ts'
 import { startExecution } from './start-execution.ts'
+import { switchEmbeddings } from './switch-embeddings.ts'
 
 /** Everything that a caller may ask for. The front doors are made from this list. */
 export const operations = {
   activateVersion,
   assignEscalation,
+  calibrateEmbeddings,
+  continueEmbeddingSwitch,
   createProcedure,
   createVersion,
   deleteDraft,
   deprecateVersion,
   editDraft,
+  getEmbeddings,
   getEscalation,
   getExecution,
   getProcedure,
@@ -39,4 +46,5 @@ export const operations = {
   resolveTicket,
   searchProcedures,
   startExecution,
+  switchEmbeddings,
 } as const

@@ -34,7 +34,12 @@ export const resolveTicket = defineOperation({
     reply: replyOutput.nullable(),
     triageId: z.string().nullable().describe('The triage item, when no playbook fits'),
   }),
-  errors: ['PROCEDURE_NOT_ACTIVE', 'IDEMPOTENCY_KEY_REUSED', 'EMBEDDING_MODEL_DIFFERS'],
+  errors: [
+    'PROCEDURE_NOT_ACTIVE',
+    'IDEMPOTENCY_KEY_REUSED',
+    'EMBEDDING_MODEL_DIFFERS',
+    'EMBEDDER_UNAVAILABLE',
+  ],
   roles: ['agent', 'admin'],
   async run(context, request) {
     const { app, db } = context

@@ -3,10 +3,10 @@ import type { ProcedureVersion } from '../db/queries/versions.ts'
 import { canonicalValue, hashOf } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Durability, Ticket } from '../domain/execution.ts'
-import { fillInput } from '../domain/fill-input.ts'
 import { newId } from '../domain/ids.ts'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import { startAndRun } from './carry-out.ts'
+import { completeInput } from './complete-input.ts'
 import type { OperationContext } from './define.ts'
 import type { RunOutput } from './execution-output.ts'
 import { planOfVersion } from './execution-plan.ts'
@@ -56,12 +56,7 @@ export async function runVersion(
 ): Promise<RunOutput> {
   const { app, caller, db } = context
   const { ticket, idempotencyKey } = request
-  const filled = fillInput({
-    schema: version.definition.input,
-    input: request.input,
-    context: request.context,
-    text: ticket?.text,
-  })
+  const { filled, inputRecord } = await completeInput(app.replyModel, version.definition, request)
   const input = canonicalValue(filled.input)
   if (!isJsonObject(input)) throw new TypeError('the input of a run is an object')
   const plan = await planOfVersion(app, db, version)
@@ -86,7 +81,7 @@ export async function runVersion(
     idempotencyKey: idempotencyKey ?? null,
     requestHash: idempotencyKey === undefined ? null : hashOf(request),
   }
-  if (await startAndRun(app, db, plan, execution, caller.onSteps)) {
+  if (await startAndRun(app, db, plan, execution, { onSteps: caller.onSteps, inputRecord })) {
     return readRun(context, executionId)
   }
   // Another request with the key came first by a moment.

@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import {
-  findCurrentModel,
-  listLiteralVersions,
-  listNearestVersions,
-} from '../db/queries/embeddings.ts'
+import { listCandidates } from '../db/queries/candidates.ts'
+import { listEmbeddingModels } from '../db/queries/embedding-models.ts'
+import { isModelIncomplete } from '../db/queries/embeddings.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { literalMatches, literalText } from '../search/literal.ts'
+import { unmeasured } from '../search/embedder.ts'
+import { literalMatches, literalTails, literalText } from '../search/literal.ts'
 import {
   type Candidate,
   candidatesToFetch,
@@ -41,6 +40,9 @@ export const selectionOutput = z.object({
   model: z
     .string()
     .describe('The embedding model; similarities of two models say nothing of each other'),
+  fellBack: z
+    .boolean()
+    .describe('The model in use did not answer in time, and this is the offline one'),
 })
 
 export const searchInput = {
@@ -61,7 +63,7 @@ export const searchProcedures = defineOperation({
   summary: 'Find the playbook that fits a ticket',
   input: z.strictObject(searchInput),
   output: selectionOutput,
-  errors: ['EMBEDDING_MODEL_DIFFERS'],
+  errors: ['EMBEDDING_MODEL_DIFFERS', 'EMBEDDER_UNAVAILABLE'],
   roles: ['agent', 'admin'],
   run: search,
 })
@@ -78,45 +80,41 @@ export async function search(
   { app, db }: OperationContext,
   request: SearchRequest,
 ): Promise<z.infer<typeof selectionOutput>> {
-  const model = await findCurrentModel(db.kysely)
-  if (model === undefined || model.name !== app.embedder.model) {
-    throw new ServiceError('EMBEDDING_MODEL_DIFFERS', {
-      current: model?.name ?? null,
-      configured: app.embedder.model,
-    })
+  const models = await listEmbeddingModels(app.database.system)
+  const current = models.find(({ isCurrent }) => isCurrent)?.name ?? app.embedders.offline.model
+  const { model, vector, fellBack } = await app.embedders.embedQuery(current, request.issue)
+  // A catalogue of which some is missing would make the next best look like the best.
+  if (fellBack && (await isModelIncomplete(db, model))) {
+    throw new ServiceError('EMBEDDING_MODEL_DIFFERS', { current, offline: model })
   }
-  const [vector] = await app.embedder.embed([request.issue])
-  if (vector === undefined) throw new TypeError('an embedder gives a vector per text')
   const text = literalText(request.issue, request.context)
-  const scope = {
-    tenantId: db.tenantId,
-    model: model.name,
+  const found = await listCandidates(db, {
+    model,
     vector,
     category: request.category,
-  }
-  const [nearest, literal] = await Promise.all([
-    listNearestVersions(db, { ...scope, limit: candidatesToFetch(request.topK) }),
-    listLiteralVersions(db, { ...scope, limit: topKLimits.max, text }),
-  ])
-  const found = new Map([...nearest, ...literal].map((version) => [version.versionId, version]))
-  const candidates = [...found.values()].map(
-    ({ procedureKey, versionId, versionNumber, similarity, issuePatterns }): Candidate => ({
-      procedureKey,
-      versionId,
-      versionNumber,
-      similarity,
+    nearest: candidatesToFetch(request.topK),
+    text,
+    tails: literalTails(text),
+    literal: topKLimits.max,
+  })
+  const candidates = found.map(
+    ({ issuePatterns, runs, successes, ...version }): Candidate => ({
+      ...version,
       literal: literalMatches(issuePatterns, text).length > 0,
-      trackRecord: { runs: 0, successes: 0 },
+      trackRecord: { runs, successes },
     }),
   )
-  const ranking = rankCandidates(candidates, model, {
+  const thresholds = models.find(({ name }) => name === model) ?? unmeasured
+  const ranking = rankCandidates(candidates, thresholds, {
     topK: request.topK,
     ...(request.minSimilarity !== undefined && { minSimilarity: request.minSimilarity }),
   })
-  return { ...toSelection(ranking), model: model.name }
+  return { ...toSelection(ranking), model, fellBack }
 }
 
-function toSelection(ranking: Ranking): Omit<z.infer<typeof selectionOutput>, 'model'> {
+function toSelection(
+  ranking: Ranking,
+): Omit<z.infer<typeof selectionOutput>, 'model' | 'fellBack'> {
   const selected = ranking.decision === 'selected' ? ranking.selected : undefined
   return {
     decision: ranking.decision,

@@ -11,33 +11,12 @@ import {
   type Template,
   TemplateUnresolved,
 } from '../domain/template.ts'
+import type { Ending } from './phrases.ts'
+import type { Reply, ReplyFact } from './reply.ts'
 
 /** What is sent to a ticket that no playbook fits, unless the deployment has its own wording. */
 export const defaultNoMatchText =
   'Thank you for your message. A member of our support team will read it and answer you.'
-
-/** A value of the record that stands in a reply. A type and no interface, so that it is `Json` as it stands. */
-export type ReplyFact = {
-  /** As the template writes it: `steps.check_refund.output.state`. */
-  readonly path: string
-  readonly value: Json
-  /** The step that the value came from; null for what came in with the run, such as its input. */
-  readonly stepKey: string | null
-}
-
-/** What is sent to the customer, and why it may be. */
-export interface Reply {
-  readonly text: string
-  readonly source: 'built_in'
-  /** In the order of the text. */
-  readonly facts: readonly ReplyFact[]
-  readonly verification: {
-    /** False when the approved wording could not be used, and the default wording took its place. */
-    readonly ok: boolean
-    /** Why, for support agents. Names paths and steps, and no value of the run. */
-    readonly findings: readonly string[]
-  }
-}
 
 export interface ReplyRequest {
   readonly procedure: {
@@ -70,8 +49,7 @@ export function composeReply(request: ReplyRequest): Reply {
     const text = missingInputMessage(request.missing ?? missingOf(reason.fields ?? []))
     if (text !== '') return plainReply(text)
   }
-  // A completed run always has an outcome. Without one, a person has it.
-  const ending = outcome ?? (status === 'cancelled' ? 'cancelled' : 'escalated')
+  const ending = endingOf(status, outcome)
   const wording = ending === 'cancelled' ? undefined : replies[ending]
   if (wording === undefined) return plainReply(defaultText(procedure.name, ending))
   const filled = fillWording(wording, scope)
@@ -83,6 +61,42 @@ export function composeReply(request: ReplyRequest): Reply {
   }
 }
 
+/** How a run ended for the customer. A completed run always has an outcome; without one, a person has it. */
+export function endingOf(status: ExecutionStatus, outcome: Outcome | null): Ending {
+  return outcome ?? (status === 'cancelled' ? 'cancelled' : 'escalated')
+}
+
+/**
+ * The sentences of an approved wording that can be filled in with the facts given, each with `[[f1]]` where the value
+ * of such a fact stands in it.
+ */
+export function approvedSentences(
+  wording: string,
+  scope: Scope,
+  facts: readonly { readonly mark: string; readonly path: string }[],
+): readonly string[] {
+  const parsed = parseTemplate(wording)
+  // Wording that has brackets of its own would be taken for marks.
+  if ('problems' in parsed || wording.includes('[[')) return []
+  const text = parsed.template.strings
+    .flatMap(({ parts }) => parts)
+    .map((part) => {
+      if (typeof part === 'string') return part
+      if (insertedValue(part, scope) === undefined) return part.fallback ?? notAFact
+      const fact = facts.find(({ path }) => path === part.text)
+      return fact === undefined ? notAFact : `[[${fact.mark}]]`
+    })
+    .join('')
+  return text
+    .trim()
+    .replace(/\s+/g, ' ')
+    .split(/(?<=[.!?]) /)
+    .filter((sentence) => sentence !== '' && !sentence.includes(notAFact))
+}
+
+/** Stands where a sentence has a value that is no fact; no definition has this character. */
+const notAFact = '\0'
+
 /** The reply to a ticket that no playbook fits. It promises nothing but that a person will look. */
 export function noMatchReply(text: string = defaultNoMatchText): Reply {
   return plainReply(text)
@@ -92,7 +106,7 @@ function plainReply(text: string): Reply {
   return { text, source: 'built_in', facts: [], verification: { ok: true, findings: [] } }
 }
 
-function defaultText(name: string, ending: Outcome | 'escalated' | 'cancelled'): string {
+function defaultText(name: string, ending: Ending): string {
   switch (ending) {
     case 'resolved':
       return `We have followed our procedure "${name}" for your request, and it is resolved.`

@@ -21,9 +21,13 @@ export interface Quality {
   readonly selected: number
 }
 
+/** Few samples may show no near miss at all; two procedures this close are never told apart for certain. */
+const leastMargin = 0.03
+
 /**
- * Measures the thresholds of a model: the similarity with the best mean F1, then the smallest margin at which
- * selecting is right at least `precision` of the time. Both in hundredths.
+ * Measures the thresholds of a model: the similarity with the best mean F1, the middle one where several are as good,
+ * then the smallest margin from 0.03 on at which selecting is right at least `precision` of the time. Both in
+ * hundredths.
  *
  * Groups of samples weigh the same whatever their size: a large catalogue must not set the thresholds for all.
  * `calibrated` is false when no margin up to 0.5 reaches the precision.
@@ -36,14 +40,12 @@ export function calibrate(
     groups.reduce((sum, group) => sum + measure(group, { minSimilarity, margin })[field], 0) /
     Math.max(groups.length, 1)
 
-  let minSimilarity = 0
-  let bestF1 = 0
-  for (const similarity of hundredths(100)) {
-    const f1 = meanOf('f1', similarity, 0)
-    if (f1 > bestF1) [minSimilarity, bestF1] = [similarity, f1]
-  }
+  const qualities = hundredths(100).map((similarity) => meanOf('f1', similarity, 0))
+  const bestF1 = Math.max(...qualities)
+  const best = hundredths(100).filter((_, index) => qualities[index] === bestF1)
+  const minSimilarity = best[Math.floor((best.length - 1) / 2)] ?? 0
   const margin = hundredths(50).find(
-    (step) => meanOf('precision', minSimilarity, step) >= precision,
+    (step) => step >= leastMargin && meanOf('precision', minSimilarity, step) >= precision,
   )
   return { minSimilarity, margin: margin ?? 0, calibrated: margin !== undefined }
 }

@@ -31,9 +31,23 @@ export interface Embedder {
   readonly thresholds: Thresholds
   /**
    * One vector of unit length per text, in the order of the texts. Any text has a vector, the empty one included, so
-   * that no similarity is ever NaN.
+   * that no similarity is ever NaN. An embedder that asks a server gives up after `withinMs`.
    */
-  embed(texts: readonly string[]): Promise<readonly Float32Array[]>
+  embed(
+    texts: readonly string[],
+    options?: { readonly withinMs?: number },
+  ): Promise<readonly Float32Array[]>
+}
+
+/** The vector of one text. */
+export async function embedOne(
+  embedder: Embedder,
+  text: string,
+  options?: { readonly withinMs?: number },
+): Promise<Float32Array> {
+  const [vector] = await embedder.embed([text], options)
+  if (vector === undefined) throw new TypeError('an embedder gives a vector per text')
+  return vector
 }
 
 /** The first `maxCharacters` UTF-16 units of a text, one fewer where the cut would split a character in two. */

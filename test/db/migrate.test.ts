@@ -34,7 +34,7 @@ describe('a schema', () => {
     const check = () => checkSchema(all.slice(0, -1), 'db.example:5432/desk')
 
     expect(check).toThrow(
-      "The schema of db.example:5432/desk is older than this code: it lacks 0007-demo-desk. Run 'stepwarden migrate'.",
+      "The schema of db.example:5432/desk is older than this code: it lacks 0009-served. Run 'stepwarden migrate'.",
     )
   })
 

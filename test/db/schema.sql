@@ -129,15 +129,17 @@ TABLE embedding_models
   margin double precision NOT NULL
   calibrated boolean NOT NULL
   is_current boolean NOT NULL DEFAULT false
+  switching_since timestamp(3) with time zone
   CONSTRAINT embedding_models_dimensions_check CHECK (((dimensions >= 1) AND (dimensions <= 4096)))
   CONSTRAINT embedding_models_margin_check CHECK (((margin >= (0)::double precision) AND (margin <= (2)::double precision)))
   CONSTRAINT embedding_models_name_dimensions_key UNIQUE (name, dimensions)
   CONSTRAINT embedding_models_pkey PRIMARY KEY (name)
   CONSTRAINT embedding_models_threshold_check CHECK (((threshold >= ('-1'::integer)::double precision) AND (threshold <= (1)::double precision)))
   CREATE UNIQUE INDEX embedding_models_one_current ON embedding_models USING btree (is_current) WHERE is_current
+  CREATE UNIQUE INDEX embedding_models_one_switch ON embedding_models USING btree ((true)) WHERE (switching_since IS NOT NULL)
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (threshold, margin, calibrated, is_current) TO stepwarden_app
+  GRANT UPDATE (threshold, margin, calibrated, is_current, switching_since) TO stepwarden_app
 
 TABLE escalations
   tenant_id text COLLATE "C" NOT NULL
@@ -233,6 +235,22 @@ TABLE executions WITH (fillfactor=80)
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at) TO stepwarden_app
   GRANT SELECT (tenant_id, id, fence, worker_id, status) TO stepwarden_system
 
+TABLE literal_patterns
+  tenant_id text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  position integer NOT NULL
+  tail text COLLATE "C" NOT NULL
+  pattern text COLLATE "C" NOT NULL
+  CONSTRAINT literal_patterns_pkey PRIMARY KEY (tenant_id, version_id, "position")
+  CONSTRAINT literal_patterns_position_check CHECK (("position" >= 1))
+  CONSTRAINT literal_patterns_tail_check CHECK ((tail <> ''::text))
+  CONSTRAINT literal_patterns_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id)
+  CREATE INDEX literal_patterns_tail ON literal_patterns USING btree (tenant_id, tail)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
 TABLE migrations
   name text COLLATE "C" NOT NULL
   applied_at timestamp(3) with time zone NOT NULL DEFAULT now()
@@ -286,11 +304,14 @@ TABLE procedure_versions
   CREATE TRIGGER procedure_versions_kept BEFORE DELETE ON procedure_versions FOR EACH ROW WHEN ((old.status <> 'draft'::text)) EXECUTE FUNCTION refuse('Only a draft can be deleted.')
   CREATE TRIGGER procedure_versions_lifecycle BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.status <> new.status) AND (NOT ((old.status = 'draft'::text) AND (new.status = 'active'::text))) AND (NOT ((old.status = 'active'::text) AND (new.status = 'deprecated'::text))))) EXECUTE FUNCTION refuse('A version goes from draft to active to deprecated, and no other way.')
   CREATE TRIGGER procedure_versions_no_truncate BEFORE TRUNCATE ON procedure_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse('Versions are never deleted together.')
+  CREATE TRIGGER procedure_versions_serve AFTER UPDATE OF status ON procedure_versions FOR EACH ROW WHEN ((new.status <> old.status)) EXECUTE FUNCTION serve_version()
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT DELETE TO stepwarden_app
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (status, definition, definition_hash, summary, purpose, tool_contracts, findings, revision, author_ids, updated_by, updated_at) TO stepwarden_app
+  GRANT SELECT (tenant_id, id, purpose) TO stepwarden_system
 
 TABLE procedures
   tenant_id text COLLATE "C" NOT NULL
@@ -392,16 +413,21 @@ TABLE version_embeddings
   text_hash text COLLATE "C" NOT NULL
   embedding vector NOT NULL
   dimensions integer NOT NULL GENERATED AS vector_dims(embedding)
+  served_in text COLLATE "C"
   CONSTRAINT version_embeddings_embedding_check CHECK (((vector_dims(embedding) >= 1) AND (vector_dims(embedding) <= 4096)))
   CONSTRAINT version_embeddings_model_dimensions_fkey FOREIGN KEY (model, dimensions) REFERENCES embedding_models(name, dimensions)
   CONSTRAINT version_embeddings_pkey PRIMARY KEY (tenant_id, model, version_id)
   CONSTRAINT version_embeddings_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id) ON DELETE CASCADE
+  CREATE INDEX version_embeddings_served ON version_embeddings USING btree (tenant_id, model, served_in) WHERE (served_in IS NOT NULL)
   CREATE INDEX version_embeddings_version ON version_embeddings USING btree (tenant_id, version_id)
+  CREATE TRIGGER version_embeddings_serve BEFORE INSERT OR UPDATE ON version_embeddings FOR EACH ROW EXECUTE FUNCTION serve_vector()
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT DELETE TO stepwarden_app
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (text_hash, embedding) TO stepwarden_app
+  GRANT UPDATE (text_hash, embedding, served_in) TO stepwarden_app
+  GRANT SELECT (tenant_id, model, version_id, text_hash) TO stepwarden_system
 
 TABLE workers
   id text COLLATE "C" NOT NULL
@@ -515,6 +541,22 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.count_vectors()
+ RETURNS TABLE(model text, count bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT NULL, count(*) FROM public.procedure_versions
+      UNION ALL
+      SELECT e.model, count(*)
+      FROM public.version_embeddings e JOIN public.procedure_versions v
+        ON v.tenant_id = e.tenant_id AND v.id = e.version_id
+      WHERE e.text_hash = encode(sha256(convert_to(v.purpose, 'UTF8')), 'hex')
+      GROUP BY e.model
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
 FUNCTION public.netstring(value text)
  RETURNS text
  LANGUAGE sql
@@ -559,3 +601,51 @@ AS $function$
     END
     $function$
   OWNER stepwarden_owner
+
+FUNCTION public.serve_vector()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      SELECT CASE WHEN v.status = 'active' AND NOT v.internal THEN v.category END INTO NEW.served_in
+      FROM public.procedure_versions v
+      WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.version_id
+      FOR SHARE;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.serve_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      -- The trigger of the vectors sets the value.
+      UPDATE public.version_embeddings SET served_in = NULL
+        WHERE tenant_id = NEW.tenant_id AND version_id = NEW.id;
+      IF NEW.status <> 'active' THEN
+        DELETE FROM public.literal_patterns WHERE tenant_id = NEW.tenant_id AND version_id = NEW.id;
+      END IF;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.versions_without_vector(of_model text, after_tenant text, after_version text, max integer)
+ RETURNS TABLE(tenant_id text, version_id text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT v.tenant_id, v.id
+      FROM public.procedure_versions v
+      WHERE (v.tenant_id, v.id) > (after_tenant, after_version)
+        AND NOT EXISTS (
+          SELECT FROM public.version_embeddings e
+          WHERE e.tenant_id = v.tenant_id AND e.model = of_model AND e.version_id = v.id
+            AND e.text_hash = encode(sha256(convert_to(v.purpose, 'UTF8')), 'hex'))
+      ORDER BY v.tenant_id, v.id
+      LIMIT max
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app

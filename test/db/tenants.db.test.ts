@@ -55,6 +55,16 @@ async function fill(tenant: string): Promise<void> {
       embedding: '[1,0]',
     })
     .execute()
+  await kysely
+    .insertInto('literal_patterns')
+    .values({
+      ...own,
+      version_id: `${tenant}_active`,
+      position: 1,
+      tail: ' example',
+      pattern: 'an example',
+    })
+    .execute()
   const kept = { ...own, created_at: exampleAt }
   await kysely
     .insertInto('escalations')
@@ -221,11 +231,13 @@ describe('every table', () => {
          UNION ALL
          SELECT p.proname, pg_get_userbyid(p.proowner) FROM pg_proc p
          WHERE p.pronamespace = 'public'::regnamespace
-           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')`,
+           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
+         ORDER BY 1`,
       )
       const others = rows.filter((row) => row.owner !== databaseRoles.owner)
 
-      expect(others).toEqual([{ name: 'orphaned_executions', owner: databaseRoles.system }])
+      const crossing = ['count_vectors', 'orphaned_executions', 'versions_without_vector']
+      expect(others).toEqual(crossing.map((name) => ({ name, owner: databaseRoles.system })))
     })
   })
 })

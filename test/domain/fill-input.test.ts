@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fillInput, missingInputMessage } from '../../src/domain/fill-input.ts'
+import { fillInput, missingInputMessage, openQuestions } from '../../src/domain/fill-input.ts'
 import type { Json, JsonSchema } from '../../src/domain/json.ts'
 
 const transactionId = {
@@ -156,6 +156,116 @@ describe('fillInput', () => {
         expect(filled.input).toMatchObject(input)
         expect(filled.missing).toEqual([])
       }),
+    )
+  })
+})
+
+describe('fillInput with readings of a model', () => {
+  const order = { type: 'string', maxLength: 12, description: 'The order number' }
+
+  function read(
+    property: { readonly [name: string]: Json },
+    text: string,
+    ...readings: readonly string[]
+  ) {
+    const filled = fillInput({
+      schema: schemaOf({ order: property }),
+      text,
+      readings: new Map([['order', readings]]),
+    })
+    return filled.sources.order === 'model' ? filled.input.order : filled.missing[0]?.reason
+  }
+
+  it('takes a value that stands in the text and fits', () => {
+    expect(read(order, 'my order no. 4711-X came late', '4711-X')).toBe('4711-X')
+    expect(read({ type: 'integer' }, 'I ordered 3 of them', '3')).toBe(3)
+    expect(read({ enum: ['late', 'lost'] }, 'It is lost, I fear', 'lost')).toBe('lost')
+    expect(
+      read({ ...order, pattern: '^[0-9]{4} [0-9]{4}$' }, 'It is 1234 5678.', '1234 5678'),
+    ).toBe('1234 5678')
+  })
+
+  it.each([
+    ['is not there', order, 'my order came late', '4711-X'],
+    ['is part of a longer one', order, 'order 4711-XY', '4711-X'],
+    ['is written otherwise', order, 'order 4711-x', '4711-X'],
+    ['does not fit', { ...order, maxLength: 3 }, 'order 4711-X', '4711-X'],
+    ['is no number without doubt', { type: 'number' }, 'I paid 1,234', '1,234'],
+    ['may be thousands', { type: 'number' }, 'I paid 1.234', '1.234'],
+    ['is half a number', { type: 'number' }, 'I paid 49.50', '49'],
+    ['is yes or no', { type: 'boolean' }, 'It is true', 'true'],
+    ['is nothing', order, 'order', ''],
+  ])('takes none that %s', (_, property, text, reading) => {
+    expect(read(property, text, reading)).toBe('not_found')
+  })
+
+  it.each([
+    ['the model names two', 'orders 4711-X and 4712-Y', ['4711-X', '4712-Y']],
+    ['the model hides one of the same shape', 'orders 4711-X and 4712-Y', ['4711-X']],
+    ['the model hides one of another shape', 'orders 4711-X and B99', ['4711-X']],
+  ])('misses a value when %s', (_, text, readings) => {
+    const property = { ...order, minLength: 3 }
+
+    expect(read(property, text.replace('B99', 'B-99'), ...readings)).toBe('several_values')
+  })
+
+  it('takes what does not fit for no second value', () => {
+    const property = { ...order, pattern: '^[0-9]{4} [A-Z]$' }
+
+    expect(read(property, '4711 X, bought on 2026-01-02', '4711 X')).toBe('4711 X')
+  })
+
+  it('takes a reading for no property of the caller, no sensitive one and none that is optional', () => {
+    const text = 'order 4711-X'
+    const readings = new Map([['order', ['4711-X']]])
+    const shapes = [
+      schemaOf({ order: { ...order, source: 'caller' } }),
+      {
+        ...schemaOf({ order: { $ref: '#/$defs/o' } }),
+        $defs: { o: { ...order, source: 'caller' } },
+      },
+      schemaOf({ order: { ...order, sensitive: true } }),
+      schemaOf({ order }, []),
+    ]
+
+    for (const shape of shapes) {
+      expect(fillInput({ schema: shape, text, readings }).input).toEqual({})
+      expect(openQuestions(shape, fillInput({ schema: shape, text }))).toEqual([])
+    }
+  })
+
+  it('keeps what caller, context and patterns gave', () => {
+    const readings = new Map([['transactionId', ['TXN-ZZZ-999']]])
+    const text = 'TXN-DUP-002, not TXN-ZZZ-999X'
+
+    expect(fillInput({ schema, text, readings }).input).toEqual({ transactionId: 'TXN-DUP-002' })
+    expect(fillInput({ schema, text, readings, input: { transactionId: 'a' } }).input).toEqual({
+      transactionId: 'a',
+    })
+  })
+
+  it('asks for what is required and not there, and not for what is there twice', () => {
+    const twice = fillInput({ schema, text: 'TXN-DUP-002 or TXN-DUP-003' })
+
+    expect(openQuestions(schema, fillInput({ schema }))).toEqual([
+      { name: 'transactionId', description: "The customer's transaction id." },
+    ])
+    expect(openQuestions(schema, twice)).toEqual([])
+  })
+
+  it('believes nothing that the text does not have, whatever the model says', () => {
+    const words = fc.string({ unit: fc.constantFrom('a', '1', ' ', '-', '.'), maxLength: 6 })
+    fc.assert(
+      fc.property(fc.array(words), words, (readings, text) => {
+        const filled = fillInput({
+          schema: schemaOf({ free: { type: 'string', pattern: '^.*$' } }),
+          text,
+          readings: new Map([['free', readings]]),
+        })
+
+        if (filled.sources.free === 'model') expect(text).toContain(filled.input.free)
+      }),
+      { numRuns: 1_000 },
     )
   })
 })

@@ -5,6 +5,7 @@ import { defineTool } from '../../src/domain/define-tool.ts'
 import { type Tool, ToolFailed } from '../../src/domain/tool.ts'
 import { recoverExecutions } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
+import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { callerOf } from '../support/caller.ts'
 import { openTestDatabase } from '../support/database.ts'
 
@@ -70,7 +71,7 @@ function context(options: ContextOptions = {}): Promise<AppContext> {
   return createContext(
     db.database,
     { tenantId: 'default', logLevel: 'silent' },
-    { tools, ...options },
+    { tools, embedder: ngramEmbedder, ...options },
   )
 }
 

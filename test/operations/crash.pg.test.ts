@@ -5,6 +5,7 @@ import { isServiceError } from '../../src/domain/errors.ts'
 import { newId } from '../../src/domain/ids.ts'
 import { recoverExecutions } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
+import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { openTestApp, seedProcedures } from '../support/app.ts'
 import { callerOf, principalOf } from '../support/caller.ts'
 import { crashAt, duplicateTicket, expectWhole } from '../support/crash.ts'
@@ -18,10 +19,11 @@ describe('kill -9 of a worker on a server', () => {
       const db = await openTestDatabase()
       const url = 'url' in db.config ? db.config.url : ''
       {
-        await using app = await createContext(db.database, {
-          tenantId: 'default',
-          logLevel: 'silent',
-        })
+        await using app = await createContext(
+          db.database,
+          { tenantId: 'default', logLevel: 'silent' },
+          { embedder: ngramEmbedder },
+        )
         await seedProcedures(app)
       }
 
@@ -39,8 +41,9 @@ describe('a living worker', () => {
     await seedProcedures(app)
     const seen: unknown[] = []
     const config = { tenantId: 'default', logLevel: 'silent' } as const
-    await using other = await createContext(db.database, config)
+    await using other = await createContext(db.database, config, { embedder: ngramEmbedder })
     await using busy = await createContext(db.database, config, {
+      embedder: ngramEmbedder,
       onBoundary(boundary, detail) {
         if (boundary === 'after_commit' && detail === 'start') seen.push(recoverExecutions(other))
       },

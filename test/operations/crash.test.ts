@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openContext } from '../../src/context.ts'
+import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { seedProcedures } from '../support/app.ts'
 import { crashAt, expectWhole } from '../support/crash.ts'
 
@@ -11,7 +12,7 @@ const seeded = join(folder, 'seeded')
 
 beforeAll(async () => {
   const config = { database: { dataDir: seeded }, tenantId: 'default', logLevel: 'silent' } as const
-  await using app = await openContext(config)
+  await using app = await openContext(config, { embedder: ngramEmbedder })
   await seedProcedures(app)
 }, 60_000)
 

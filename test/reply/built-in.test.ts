@@ -4,6 +4,7 @@ import { reasonOf } from '../../src/domain/escalation.ts'
 import type { Scope } from '../../src/domain/expression.ts'
 import type { Json } from '../../src/domain/json.ts'
 import {
+  approvedSentences,
   composeReply,
   defaultNoMatchText,
   noMatchReply,
@@ -238,5 +239,34 @@ describe('noMatchReply', () => {
   it('sends the fixed text, or the one that is configured', () => {
     expect(noMatchReply().text).toBe(defaultNoMatchText)
     expect(noMatchReply('Please call us.')).toMatchObject({ text: 'Please call us.', facts: [] })
+  })
+})
+
+describe('approvedSentences', () => {
+  const facts = [
+    { mark: 'f1', path: 'input.transactionId' },
+    { mark: 'f2', path: 'steps.check_refund.output.days' },
+  ]
+
+  it('cuts the wording into sentences, with a mark for each value that is a fact', () => {
+    const wording = `Transaction {{input.transactionId}}
+      is known. It takes {{steps.check_refund.output.days}} days! Is that fine? {{steps.tell.output.x or "Yes"}}.`
+
+    expect(approvedSentences(wording, scope, facts)).toEqual([
+      'Transaction [[f1]] is known.',
+      'It takes [[f2]] days!',
+      'Is that fine?',
+      'Yes.',
+    ])
+  })
+
+  it.each([
+    'The state is {{steps.check_refund.output.state}}.',
+    'You say: {{ticket.text}}.',
+    'It is {{steps.tell.output.x}}.',
+    'It is {{nonsense',
+    'It is [[f1]].',
+  ])('leaves out what has a value that is no fact: %s', (wording) => {
+    expect(approvedSentences(wording, scope, facts)).toEqual([])
   })
 })

@@ -14,19 +14,19 @@ const samples = [
 ]
 
 describe('calibrate', () => {
-  it('takes the lowest similarity with the best F1, and the smallest margin that is precise enough', () => {
-    expect(calibrate([samples])).toEqual({ minSimilarity: 0.31, margin: 0.06, calibrated: true })
+  it('takes the middle of the similarities with the best F1, and the smallest margin that is precise enough', () => {
+    expect(calibrate([samples])).toEqual({ minSimilarity: 0.45, margin: 0.06, calibrated: true })
   })
 
-  it('accepts a smaller margin for a lower precision', () => {
-    expect(calibrate([samples], 0.7).margin).toBe(0)
+  it('accepts a smaller margin for a lower precision, though never none', () => {
+    expect(calibrate([samples], 0.7).margin).toBe(0.03)
   })
 
   it('weighs every group the same, however many samples it has', () => {
     const many = Array.from({ length: 1000 }, () => sample(true, 0.9, 0.5))
 
     expect(calibrate([samples, many], 0.9).margin).toBe(0.06)
-    expect(calibrate([[...samples, ...many]], 0.9).margin).toBe(0)
+    expect(calibrate([[...samples, ...many]], 0.9).margin).toBe(0.03)
   })
 
   it('leaves a model unmeasured that no margin makes precise, or that nothing was measured on', () => {

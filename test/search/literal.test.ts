@@ -1,5 +1,11 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { literalMatches, literalText } from '../../src/search/literal.ts'
+import {
+  literalMatches,
+  literalPatterns,
+  literalTails,
+  literalText,
+} from '../../src/search/literal.ts'
 
 describe('literalMatches', () => {
   it('finds patterns that stand in the issue, ignoring case', () => {
@@ -43,5 +49,43 @@ describe('literalMatches', () => {
     const context = JSON.parse(`${'['.repeat(50_000)}"charged twice"${']'.repeat(50_000)}`)
 
     expect(literalMatches(['charged twice'], literalText('', context))).toHaveLength(1)
+  })
+})
+
+describe('literalTails', () => {
+  it('has the end of every pattern that stands in the text, so that none is missed', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.string({ unit: 'grapheme' }),
+        fc.string({ unit: 'grapheme' }),
+        (before, pattern, after) => {
+          const text = literalText(`${before}${pattern}${after}`)
+          for (const wanted of literalPatterns([pattern])) {
+            if (text.includes(wanted.pattern)) expect(literalTails(text)).toContain(wanted.tail)
+          }
+        },
+      ),
+    )
+  })
+
+  it('has each once, of eight and of four characters', () => {
+    expect(literalTails('abcab')).toEqual(['abca', 'bcab'])
+    expect([...literalTails('aaaaaaaaa')]).toEqual([8, 4].map((n) => 'a'.repeat(n)))
+    expect(literalTails('abc')).toEqual([])
+    expect(literalTails('😡😡😡😡')).toEqual(['😡😡😡😡'])
+  })
+
+  it('stays small for a ticket of a megabyte', () => {
+    const text = literalText('I was charged twice. '.repeat(50_000))
+
+    expect(text.length).toBeLessThanOrEqual(20_000)
+    expect(literalTails(text).length).toBeLessThan(200)
+  })
+})
+
+describe('literalText', () => {
+  it('holds nothing that a database refuses', () => {
+    expect(literalText('a\0b\ud800')).toBe('a b\ufffd')
   })
 })

@@ -3,6 +3,7 @@ import { afterAll } from 'vitest'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
 import { readDocument } from '../../src/documents/read-document.ts'
 import { operations } from '../../src/operations/registry.ts'
+import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { callerOf } from './caller.ts'
 import { openTestDatabase, type TestDatabase } from './database.ts'
 
@@ -11,10 +12,17 @@ export interface TestApp {
   readonly db: TestDatabase
 }
 
-/** The service on a database of this test file's own, with the demo's payment desk unless other tools are given. */
+/**
+ * The service on a database of this test file's own, with the demo's payment desk unless other tools are given, and with
+ * the embedder of words alone, which needs no loading.
+ */
 export async function openTestApp(options: ContextOptions = {}): Promise<TestApp> {
   const db = await openTestDatabase()
-  const app = await createContext(db.database, { tenantId: 'default', logLevel: 'silent' }, options)
+  const app = await createContext(
+    db.database,
+    { tenantId: 'default', logLevel: 'silent' },
+    { embedder: ngramEmbedder, ...options },
+  )
   afterAll(() => app[Symbol.asyncDispose]())
   return { app, db }
 }

@@ -9,6 +9,7 @@
 import { writeSync } from 'node:fs'
 import { openContext } from '../../src/context.ts'
 import { operations } from '../../src/operations/registry.ts'
+import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { callerOf } from './caller.ts'
 
 const [database = '', text = '', stopAt = '0'] = process.argv.slice(2)
@@ -21,6 +22,7 @@ await using app = await openContext(
     logLevel: 'silent',
   },
   {
+    embedder: ngramEmbedder,
     onBoundary(boundary, detail) {
       passed += 1
       writeSync(1, `${passed} ${boundary} ${detail}\n`)

@@ -5,6 +5,7 @@ import type { DatabaseConfig } from '../../src/config/config.ts'
 import { type AppContext, openContext } from '../../src/context.ts'
 import { recoverExecutions } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
+import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { callerOf } from './caller.ts'
 
 export const duplicateTicket = 'I was charged twice for TXN-DUP-002'
@@ -34,7 +35,10 @@ export async function crashAt(database: string, stopAt: number): Promise<readonl
 
 /** Opens the database as the next command does, and checks that nothing was lost and nothing done twice. */
 export async function expectWhole(database: DatabaseConfig, wasStarted: boolean): Promise<void> {
-  await using app = await openContext({ database, tenantId: 'default', logLevel: 'silent' })
+  await using app = await openContext(
+    { database, tenantId: 'default', logLevel: 'silent' },
+    { embedder: ngramEmbedder },
+  )
   await recoverExecutions(app)
   const done = wasStarted ? 1 : 0
 

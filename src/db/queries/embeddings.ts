@@ -2,188 +2,117 @@ import { toSql } from 'pgvector'
 import type { Id } from '../../domain/ids.ts'
 import type { Db, TenantDb, Transaction } from '../connect.ts'
 
-/** An embedding model as this installation knows it. */
-export interface EmbeddingModel {
-  readonly name: string
-  readonly dimensions: number
-  readonly minSimilarity: number
-  readonly margin: number
-  readonly calibrated: boolean
+/** The vector of a version's purpose under one model. */
+export interface VersionVector {
+  readonly model: string
+  /** SHA-256 of the whole purpose, of which the model may have read only the beginning. */
+  readonly textHash: string
+  readonly vector: Float32Array
 }
 
-/** An active version with its similarity to what was searched for. */
-export interface FoundVersion {
-  readonly versionId: Id<'version'>
-  readonly procedureKey: string
-  readonly versionNumber: number
-  readonly name: string
-  readonly issuePatterns: readonly string[]
-  /** 1 − cosine distance, −1 to 1. */
-  readonly similarity: number
-}
-
-/** Makes a model known, and the current one if there is none yet. What is stored of it already stands. */
-export async function insertEmbeddingModel(db: Db, model: EmbeddingModel): Promise<void> {
-  await db
-    .insertInto('embedding_models')
-    .values({
-      name: model.name,
-      dimensions: model.dimensions,
-      threshold: model.minSimilarity,
-      margin: model.margin,
-      calibrated: model.calibrated,
-    })
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute()
-  await db
-    .updateTable('embedding_models')
-    .set({ is_current: true })
-    .where('name', '=', model.name)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('embedding_models as m').select('m.name').where('m.is_current', '=', true),
-        ),
-      ),
-    )
-    .execute()
-}
-
-/** The model whose vectors search uses. */
-export async function findCurrentModel(db: Db): Promise<EmbeddingModel | undefined> {
-  const row = await db
-    .selectFrom('embedding_models')
-    .selectAll()
-    .where('is_current', '=', true)
-    .executeTakeFirst()
-  return (
-    row && {
-      name: row.name,
-      dimensions: row.dimensions,
-      minSimilarity: row.threshold,
-      margin: row.margin,
-      calibrated: row.calibrated,
-    }
-  )
-}
-
-/** Stores the vector of a version's purpose under a model, in place of an earlier one. */
-export async function upsertVersionEmbedding(
+/** Stores vectors of a version, in place of earlier ones of the same models. */
+export async function upsertVersionVectors(
   transaction: Transaction,
-  embedding: {
-    readonly tenantId: string
-    readonly versionId: Id<'version'>
-    readonly model: string
-    readonly textHash: string
-    readonly vector: Float32Array
-  },
+  tenantId: string,
+  versionId: Id<'version'>,
+  vectors: readonly VersionVector[],
 ): Promise<void> {
-  const values = { text_hash: embedding.textHash, embedding: vectorText(embedding.vector) }
+  if (vectors.length === 0) return
   await transaction
     .insertInto('version_embeddings')
-    .values({
-      tenant_id: embedding.tenantId,
-      model: embedding.model,
-      version_id: embedding.versionId,
-      ...values,
-    })
+    .values(
+      vectors.map(({ model, textHash, vector }) => ({
+        tenant_id: tenantId,
+        model,
+        version_id: versionId,
+        text_hash: textHash,
+        embedding: vectorText(vector),
+      })),
+    )
     .onConflict((conflict) =>
-      conflict.columns(['tenant_id', 'model', 'version_id']).doUpdateSet(values),
+      conflict.columns(['tenant_id', 'model', 'version_id']).doUpdateSet((row) => ({
+        text_hash: row.ref('excluded.text_hash'),
+        embedding: row.ref('excluded.embedding'),
+      })),
     )
     .execute()
 }
 
-/** True when a version has a vector of exactly this text under a model. */
-export async function hasVersionEmbedding(
+/** The models under which a version has a vector of exactly this text. */
+export async function listVersionModels(
   db: Db,
   versionId: Id<'version'>,
-  model: string,
   textHash: string,
-): Promise<boolean> {
-  const row = await db
+): Promise<readonly string[]> {
+  const rows = await db
     .selectFrom('version_embeddings')
-    .select('version_id')
-    .where('model', '=', model)
+    .select('model')
     .where('version_id', '=', versionId)
     .where('text_hash', '=', textHash)
-    .executeTakeFirst()
-  return row !== undefined
+    .execute()
+  return rows.map(({ model }) => model)
 }
 
-// An exact scan of the tenant's active versions. An approximate index was refused: behind a filter it silently answers
-// too few rows (recall@3 of .12), and up to 10,000 active versions the scan is as fast.
-const nearest = `
-  SELECT v.id, v.procedure_key, v.version_number, v.name, v.issue_patterns,
-    1 - (e.embedding OPERATOR(public.<=>) $3::public.vector) AS similarity
-  FROM procedure_versions v
-  JOIN version_embeddings e ON e.tenant_id = v.tenant_id AND e.model = $2 AND e.version_id = v.id
-  WHERE v.tenant_id = $1 AND v.status = 'active' AND NOT v.internal AND ($4::text IS NULL OR v.category = $4)
-  ORDER BY e.embedding OPERATOR(public.<=>) $3::public.vector, v.procedure_key
-  LIMIT $5`
-
-/** The active versions nearest to a vector, nearest first, ties by procedure key. */
-export async function listNearestVersions(
-  db: TenantDb,
-  search: SearchScope & { readonly limit: number },
-): Promise<readonly FoundVersion[]> {
-  const rows = await db.query('search_nearest', nearest, [
-    search.tenantId,
-    search.model,
-    vectorText(search.vector),
-    search.category ?? null,
-    search.limit,
-  ])
-  return rows.map(toFoundVersion)
+/** What search compares, of the versions that serve: their ids and keys, purposes and examples. */
+export interface ServedVersion {
+  readonly procedureKey: string
+  readonly purpose: string
+  readonly examples: { readonly match?: readonly string[]; readonly noMatch?: readonly string[] }
 }
 
-// The pattern is looked for in the text by the database, so that only rows that match travel.
-const literal = `
-  SELECT v.id, v.procedure_key, v.version_number, v.name, v.issue_patterns,
-    1 - (e.embedding OPERATOR(public.<=>) $3::public.vector) AS similarity
-  FROM procedure_versions v
-  JOIN version_embeddings e ON e.tenant_id = v.tenant_id AND e.model = $2 AND e.version_id = v.id
-  WHERE v.tenant_id = $1 AND v.status = 'active' AND NOT v.internal AND ($4::text IS NULL OR v.category = $4)
-    AND EXISTS (
-      SELECT FROM jsonb_array_elements_text(v.issue_patterns) p
-      WHERE char_length(btrim(p)) >= 4 AND strpos($6, lower(btrim(p))) > 0)
-  ORDER BY similarity DESC, v.procedure_key
-  LIMIT $5`
-
-/** The active versions one of whose issue patterns stands in a text that was folded to lower case. */
-export async function listLiteralVersions(
-  db: TenantDb,
-  search: SearchScope & { readonly limit: number; readonly text: string },
-): Promise<readonly FoundVersion[]> {
-  const rows = await db.query('search_literal', literal, [
-    search.tenantId,
-    search.model,
-    vectorText(search.vector),
-    search.category ?? null,
-    search.limit,
-    search.text,
-  ])
-  return rows.map(toFoundVersion)
+/** Every version of the tenant that search finds, by procedure key. */
+export async function listServedVersions(db: Db): Promise<readonly ServedVersion[]> {
+  const rows = await db
+    .selectFrom('procedure_versions')
+    .select(['procedure_key', 'purpose', 'definition'])
+    .where('status', '=', 'active')
+    .where('internal', '=', false)
+    .orderBy('procedure_key')
+    .execute()
+  return rows.map(({ procedure_key, purpose, definition }) => ({
+    procedureKey: procedure_key,
+    purpose,
+    examples: Object(Object(definition).examples),
+  }))
 }
 
-interface SearchScope {
-  readonly tenantId: string
-  readonly model: string
-  readonly vector: Float32Array
-  readonly category?: string | undefined
+/** Makes the patterns of a version known that has just become active. They go by themselves when it no longer is. */
+export async function insertLiteralPatterns(
+  transaction: Transaction,
+  tenantId: string,
+  versionId: Id<'version'>,
+  patterns: readonly { readonly tail: string; readonly pattern: string }[],
+): Promise<void> {
+  if (patterns.length === 0) return
+  await transaction
+    .insertInto('literal_patterns')
+    .values(
+      patterns.map(({ tail, pattern }, index) => ({
+        tenant_id: tenantId,
+        version_id: versionId,
+        position: index + 1,
+        tail,
+        pattern,
+      })),
+    )
+    .execute()
 }
 
-function vectorText(vector: Float32Array): string {
+/** True when some version of the tenant serves and has no vector of a model, so that a search by it would miss one. */
+export async function isModelIncomplete(db: TenantDb, model: string): Promise<boolean> {
+  const rows = await db.query('search_incomplete', incomplete, [db.tenantId, model])
+  return rows.length > 0
+}
+
+const incomplete = `
+  SELECT FROM procedure_versions v
+  WHERE v.tenant_id = $1 AND v.status = 'active' AND NOT v.internal
+    AND NOT EXISTS (
+      SELECT FROM version_embeddings e
+      WHERE e.tenant_id = v.tenant_id AND e.version_id = v.id AND e.model = $2)
+  LIMIT 1`
+
+/** A vector as the database takes it. */
+export function vectorText(vector: Float32Array): string {
   return toSql([...vector])
-}
-
-function toFoundVersion(row: Record<string, unknown>): FoundVersion {
-  const patterns = row.issue_patterns
-  return {
-    versionId: String(row.id) as Id<'version'>,
-    procedureKey: String(row.procedure_key),
-    versionNumber: Number(row.version_number),
-    name: String(row.name),
-    issuePatterns: Array.isArray(patterns) ? patterns.map(String) : [],
-    similarity: Number(row.similarity),
-  }
 }

@@ -1,0 +1,27 @@
+import { inspect } from 'node:util'
+
+/** A value that is never printed: not in a log, a JSON document, an error or a debugger's listing. */
+export class Secret {
+  readonly #value: string
+
+  constructor(value: string) {
+    this.#value = value
+  }
+
+  /** The value itself, for the one place that sends it. */
+  reveal(): string {
+    return this.#value
+  }
+
+  toString(): string {
+    return '[secret]'
+  }
+
+  toJSON(): string {
+    return '[secret]'
+  }
+
+  [inspect.custom](): string {
+    return '[secret]'
+  }
+}

@@ -1,0 +1,102 @@
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from './json.ts'
+
+/** A value without parts, somewhere in a JSON value. */
+export interface Scalar {
+  readonly path: readonly (string | number)[]
+  readonly value: string | number | boolean | null
+  /** Whether the schema marks it, or anything around it, as `sensitive`. */
+  readonly isSensitive: boolean
+  /** Whether the schema itself names every member on the way: no name of the path is data. */
+  readonly isDeclared: boolean
+}
+
+/** All scalars of a value, in its order, each with what a JSON Schema says of it. */
+export function scalarsOf(value: Json, schema: JsonSchema): readonly Scalar[] {
+  const found: Scalar[] = []
+  collect({ value, path: [], isSensitive: false, isDeclared: true }, [schema], schema, found)
+  return found
+}
+
+/**
+ * The schema itself and every schema that may apply to the same value: what it refers to, and all sides of its
+ * `allOf`, `anyOf`, `oneOf`, `if`, `then` and `else`. An annotation in any of them is taken to hold.
+ */
+export function subschemasOf(schema: Json | undefined, root: JsonSchema): readonly JsonObject[] {
+  const found = new Set<JsonObject>()
+  const add = (candidate: Json | undefined): void => {
+    if (!isJsonObject(candidate) || found.has(candidate)) return
+    found.add(candidate)
+    if (typeof candidate.$ref === 'string') add(referred(candidate.$ref, root))
+    for (const word of ['allOf', 'anyOf', 'oneOf']) listOf(candidate[word]).forEach(add)
+    for (const word of ['if', 'then', 'else']) add(candidate[word])
+    if (isJsonObject(candidate.dependentSchemas)) {
+      Object.values(candidate.dependentSchemas).forEach(add)
+    }
+  }
+  add(schema)
+  return [...found]
+}
+
+function collect(
+  { value, path, ...above }: Omit<Scalar, 'value'> & { readonly value: Json },
+  schemas: readonly Json[],
+  root: JsonSchema,
+  found: Scalar[],
+): void {
+  const applying = [...new Set(schemas.flatMap((schema) => subschemasOf(schema, root)))]
+  const isSensitive = above.isSensitive || applying.some(({ sensitive }) => sensitive === true)
+  const { isDeclared } = above
+  if (isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      const below = applying.flatMap((schema) => itemSchemas(schema, index))
+      collect({ value: item, path: [...path, index], isSensitive, isDeclared }, below, root, found)
+    }
+  } else if (isJsonObject(value)) {
+    for (const [name, member] of Object.entries(value)) {
+      const below = applying.flatMap((schema) => memberSchemas(schema, name))
+      const isNamed = isDeclared && applying.some((schema) => declares(schema, name))
+      collect(
+        { value: member, path: [...path, name], isSensitive, isDeclared: isNamed },
+        below,
+        root,
+        found,
+      )
+    }
+  } else {
+    found.push({ path, value, isSensitive, isDeclared })
+  }
+}
+
+function declares({ properties }: JsonObject, name: string): boolean {
+  return isJsonObject(properties) && Object.hasOwn(properties, name)
+}
+
+/** Every schema for a member that may apply; of patterns all, since too many is the safe side. */
+function memberSchemas(schema: JsonObject, name: string): readonly Json[] {
+  const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema
+  const own = isJsonObject(properties) && declares(schema, name) ? properties[name] : null
+  const patterns = isJsonObject(patternProperties) ? Object.values(patternProperties) : []
+  return [own, ...patterns, additionalProperties, unevaluatedProperties].filter(isJsonObject)
+}
+
+function itemSchemas(
+  { items, prefixItems, contains, unevaluatedItems }: JsonObject,
+  index: number,
+): readonly Json[] {
+  const own = listOf(prefixItems)[index]
+  return [own, items, contains, unevaluatedItems].filter(isJsonObject)
+}
+
+/** References lead into `$defs` and nowhere else; circles are refused with the schema. */
+function referred(reference: string, { $defs }: JsonSchema): Json | undefined {
+  const name = reference.replace(/^#\/\$defs\//, '')
+  return isJsonObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return value !== undefined && isArray(value) ? value : []
+}
+
+function isArray(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}

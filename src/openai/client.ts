@@ -1,0 +1,31 @@
+import OpenAI from 'openai'
+import type { Secret } from '../config/secret.ts'
+
+/** Which server is asked, and with which key. */
+export interface OpenAiConnection {
+  readonly apiKey: Secret
+  /**
+   * Of OpenAI, or of any server that speaks its API, the version included: `https://HOST/openai/v1`. Default: OpenAI's
+   * own.
+   */
+  readonly baseUrl?: string | undefined
+}
+
+/**
+ * A client of the API. Calls go through `callWithin`, which sets their time limit and repeats them.
+ *
+ * Everything that the SDK would take from the environment by itself is given here, since a process is configured in
+ * one place; and the SDK writes no log, since a log of its own would hold what customers wrote.
+ */
+export function createOpenAiClient({ apiKey, baseUrl }: OpenAiConnection): OpenAI {
+  return new OpenAI({
+    apiKey: apiKey.reveal(),
+    baseURL: baseUrl ?? 'https://api.openai.com/v1',
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    logLevel: 'off',
+    // The SDK waits before it repeats for as long as the server says, and cannot be stopped while it waits.
+    maxRetries: 0,
+  })
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { lockEmbeddingModels, updateSwitch } from '../db/queries/embedding-models.ts'
+import { defineAdministration } from './define.ts'
+import { getEmbedder } from './embedding-models.ts'
+
+/**
+ * Begins a switch: from now on versions are also saved with a vector of the new model, and `continueEmbeddingSwitch`
+ * makes those of the versions that are there. Search goes on with the model in use until all are made.
+ *
+ * Beginning the same switch again changes nothing; another model takes the place of one that is under way; the model in
+ * use ends it, and has vectors made that it lacks.
+ */
+export const switchEmbeddings = defineAdministration({
+  name: 'switchEmbeddings',
+  summary: 'Move search to another embedding model, or make vectors that are lacking',
+  input: z.strictObject({ model: z.string().min(1) }),
+  output: z.object({ model: z.string(), instead: z.string().nullable() }),
+  errors: ['EMBEDDING_MODEL_UNKNOWN'],
+  roles: ['admin'],
+  async change({ app }, transaction, { model }) {
+    getEmbedder(app, model)
+    const models = await lockEmbeddingModels(transaction, 'update')
+    const current = models.find(({ isCurrent }) => isCurrent)?.name ?? null
+    const target = models.find(({ switchingSince }) => switchingSince !== null)?.name ?? null
+    const output = { model, instead: target === model ? null : target }
+    if (target === model) return { output, audit: [] }
+    await updateSwitch(transaction, model, new Date(app.clock.now()))
+    return {
+      output,
+      audit: [
+        {
+          action: 'embeddings.switch_began',
+          entityKind: 'embedding_model',
+          entityId: model,
+          details: { from: current, instead: output.instead },
+        },
+      ],
+    }
+  },
+})

@@ -1,0 +1,79 @@
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+
+const key = 'sk-very-secret-123'
+
+describe('readConfig', () => {
+  it('knows no hosted model without a key, whatever else is set', () => {
+    const config = readConfig(
+      { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1', STEPWARDEN_REPLY_MODEL: 'x' },
+      '/',
+    )
+
+    expect(config.openai).toBeUndefined()
+  })
+
+  it('takes key, server and model of hosted models', () => {
+    const { openai } = readConfig(
+      {
+        OPENAI_API_KEY: key,
+        OPENAI_BASE_URL: 'https://x.example/openai/v1',
+        STEPWARDEN_REPLY_MODEL: 'my-deployment',
+      },
+      '/',
+    )
+
+    expect(openai?.apiKey.reveal()).toBe(key)
+    expect(openai).toMatchObject({
+      baseUrl: 'https://x.example/openai/v1',
+      replyModel: 'my-deployment',
+    })
+  })
+
+  it('never shows a key, however the configuration is printed', () => {
+    const config = readConfig({ OPENAI_API_KEY: key }, '/')
+
+    const printed = [
+      JSON.stringify(config),
+      inspect(config, { depth: 9 }),
+      `${config.openai?.apiKey}`,
+    ]
+    expect(printed.join('\n')).not.toContain('secret-123')
+  })
+
+  it.each([
+    ['OPENAI_API_KEY', `${key} with spaces`],
+    ['OPENAI_API_KEY', `${key}é`],
+    ['OPENAI_BASE_URL', 'api.openai.com'],
+    ['OPENAI_BASE_URL', 'ftp://x.example'],
+    ['OPENAI_BASE_URL', `https://user:${key}@x.example`],
+  ])('refuses %s = %s without repeating it', (name, value) => {
+    let message = ''
+    try {
+      readConfig({ [name]: value }, '/')
+    } catch (error) {
+      message = inspect(error, { depth: 9 })
+    }
+
+    expect(message).toContain(name)
+    expect(message).not.toContain(key)
+  })
+})
+
+describe('the embedding model', () => {
+  it('is named with the length of its vectors', () => {
+    const { embeddingModel, embeddingDimensions } = readConfig(
+      { STEPWARDEN_EMBEDDING_MODEL: 'nomic-embed-text', STEPWARDEN_EMBEDDING_DIMENSIONS: '768' },
+      '/',
+    )
+
+    expect([embeddingModel, embeddingDimensions]).toEqual(['nomic-embed-text', 768])
+  })
+
+  it.each(['0', '4097', '1.5', 'many'])('has no vectors of %s dimensions', (dimensions) => {
+    expect(() => readConfig({ STEPWARDEN_EMBEDDING_DIMENSIONS: dimensions }, '/')).toThrow(
+      /STEPWARDEN_EMBEDDING_DIMENSIONS/,
+    )
+  })
+})
