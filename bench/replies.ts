@@ -4,7 +4,7 @@ import { judgeReplies } from '../test/support/replies.ts'
  * How many generated replies the check of a reply lets through: none of those with a planted falsehood, and of the true
  * ones all but those in words that it cannot check.
  *
- * `tsx bench/replies.ts [COUNT]`, 1,000 by default; half are true and half are false.
+ * `npm run bench:replies -- [COUNT]`, 1,000 by default; half are true and half are false.
  */
 const { truths, lies } = judgeReplies(Number(process.argv[2] ?? 1_000))
 const passed = lies.filter(({ passes }) => passes)

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { DatabaseConfig } from './config/config.ts'
+import { type DatabaseConfig, type ModelOptions, readModelOptions } from './config/config.ts'
 import { type AppContext, type ContextOptions, openContext } from './context.ts'
 import type { StepRow } from './domain/execution.ts'
 import type { Principal } from './domain/principal.ts'
@@ -7,7 +7,7 @@ import { recoverExecutions } from './operations/carry-out.ts'
 import { operations } from './operations/registry.ts'
 
 /** What a service is made of. */
-export interface StepwardenOptions extends ContextOptions {
+export interface StepwardenOptions extends ContextOptions, ModelOptions {
   /** `{ url }` of a PostgreSQL that was migrated, or `{ dataDir }` of an embedded database, made as needed. */
   readonly database: DatabaseConfig
   /** Default `silent`. */
@@ -36,11 +36,23 @@ export interface Stepwarden extends AsyncDisposable {
  * `await using`, or by its `Symbol.asyncDispose`.
  *
  * @throws ServiceError `DATABASE_UNAVAILABLE`, `DATABASE_NOT_READY`, `SCHEMA_OUTDATED`, `SCHEMA_NEEDS_NEWER_CODE`,
- *   `DATA_FOLDER_IN_USE`, `DATA_FOLDER_UNUSABLE`, `TOOLS_INVALID`.
+ *   `DATA_FOLDER_IN_USE`, `DATA_FOLDER_UNUSABLE`, `TOOLS_INVALID`, `CONFIG_INVALID`.
  */
 export async function createStepwarden(options: StepwardenOptions): Promise<Stepwarden> {
-  const { database, logLevel = 'silent', ...rest } = options
-  const app = await openContext({ database, tenantId: 'default', logLevel }, rest)
+  const {
+    database,
+    logLevel = 'silent',
+    openai,
+    embeddingModel,
+    embeddingDimensions,
+    ...rest
+  } = options
+  const models = readModelOptions({
+    ...(openai && { openai }),
+    ...(embeddingModel !== undefined && { embeddingModel }),
+    ...(embeddingDimensions !== undefined && { embeddingDimensions }),
+  })
+  const app = await openContext({ database, tenantId: 'default', logLevel, ...models }, rest)
   try {
     await recoverExecutions(app)
   } catch (error) {

@@ -8,6 +8,7 @@ import {
   readServerState,
 } from '../db/queries/health.ts'
 import { isServiceError } from '../domain/errors.ts'
+import { getEmbeddings } from '../operations/get-embeddings.ts'
 import { getProcedure } from '../operations/get-procedure.ts'
 import { listProcedures } from '../operations/list-procedures.ts'
 import { searchProcedures } from '../operations/search-procedures.ts'
@@ -121,6 +122,12 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
   await look(checks, 'search', async () => {
     const selection = await shell.call(searchProcedures, { issue: 'doctor' })
     return ok(`embedding model ${selection.model}, threshold ${selection.minSimilarity.toFixed(2)}`)
+  })
+  await look(checks, 'embeddings', async () => {
+    const { models, advice } = await shell.call(getEmbeddings, {})
+    return advice.length === 0
+      ? ok(`every version has its vectors; models: ${models.map(({ model }) => model).join(', ')}`)
+      : warn(advice.join(' '))
   })
   await look(checks, 'executions', async () => {
     const count = await countInterrupted(app.database, app.worker.id)

@@ -31,6 +31,18 @@ export interface Config {
   readonly embeddingDimensions?: number
 }
 
+/** What says which hosted models are asked, at whatever door it is given. */
+const modelFields = {
+  // A header carries it, so that anything but printable ASCII would fail at every call.
+  apiKey: z.string().regex(/^[!-~]+$/, 'must be printable ASCII without spaces'),
+  baseUrl: z
+    .string()
+    .refine(isServerUrl, 'must be an http or https URL without user, password or query'),
+  replyModel: z.string().min(1).max(200).default('gpt-4.1-mini'),
+  embeddingModel: z.string().min(1).max(200),
+  embeddingDimensions: z.coerce.number().int().min(1).max(4096),
+}
+
 const environment = z.object({
   DATABASE_URL: z
     .string()
@@ -45,19 +57,67 @@ const environment = z.object({
   STEPWARDEN_LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('warn'),
-  // A header carries it, so that anything but printable ASCII would fail at every call.
-  OPENAI_API_KEY: z
-    .string()
-    .regex(/^[!-~]+$/, 'must be printable ASCII without spaces')
-    .optional(),
-  OPENAI_BASE_URL: z
-    .string()
-    .refine(isServerUrl, 'must be an http or https URL without user, password or query')
-    .optional(),
-  STEPWARDEN_REPLY_MODEL: z.string().min(1).max(200).default('gpt-4.1-mini'),
-  STEPWARDEN_EMBEDDING_MODEL: z.string().max(200).optional(),
-  STEPWARDEN_EMBEDDING_DIMENSIONS: z.coerce.number().int().min(1).max(4096).optional(),
+  OPENAI_API_KEY: modelFields.apiKey.optional(),
+  OPENAI_BASE_URL: modelFields.baseUrl.optional(),
+  STEPWARDEN_REPLY_MODEL: modelFields.replyModel,
+  STEPWARDEN_EMBEDDING_MODEL: modelFields.embeddingModel.optional(),
+  STEPWARDEN_EMBEDDING_DIMENSIONS: modelFields.embeddingDimensions.optional(),
 })
+
+const modelOptions = z.strictObject({
+  openai: z
+    .strictObject({
+      apiKey: modelFields.apiKey,
+      baseUrl: modelFields.baseUrl.optional(),
+      replyModel: modelFields.replyModel,
+    })
+    .optional(),
+  embeddingModel: modelFields.embeddingModel.optional(),
+  embeddingDimensions: modelFields.embeddingDimensions.optional(),
+})
+
+/** Which hosted models an application wants to be asked. All may be left out. */
+export interface ModelOptions {
+  /** The server: `apiKey`; `baseUrl`, by default OpenAI's own; `replyModel`, by default `gpt-4.1-mini`. */
+  readonly openai?: {
+    readonly apiKey: string
+    readonly baseUrl?: string
+    readonly replyModel?: string
+  }
+  /** The embedding model that search begins with on a new database; default: the offline one. */
+  readonly embeddingModel?: string
+  /** How long its vectors are, 1 to 4096; needed for a model that is not called as OpenAI calls it. */
+  readonly embeddingDimensions?: number
+}
+
+/**
+ * Which hosted models are asked, from an application's options.
+ *
+ * @throws ServiceError `CONFIG_INVALID` with every problem at once; values of secrets are never in it.
+ */
+export function readModelOptions(
+  options: ModelOptions,
+): Pick<Config, 'openai' | 'embeddingModel' | 'embeddingDimensions'> {
+  const parsed = modelOptions.safeParse(options)
+  if (!parsed.success) throw invalid(parsed.error)
+  const { openai, embeddingModel, embeddingDimensions } = parsed.data
+  return {
+    ...(openai && {
+      openai: {
+        apiKey: new Secret(openai.apiKey),
+        ...(openai.baseUrl !== undefined && { baseUrl: openai.baseUrl }),
+        replyModel: openai.replyModel,
+      },
+    }),
+    ...(embeddingModel !== undefined && { embeddingModel }),
+    ...(embeddingDimensions !== undefined && { embeddingDimensions }),
+  }
+}
+
+function invalid({ issues }: z.ZodError): ServiceError {
+  const problems = issues.map(({ path, message }) => ({ path: path.join('.'), message }))
+  return new ServiceError('CONFIG_INVALID', { problems })
+}
 
 function isServerUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
@@ -78,13 +138,7 @@ export function readConfig(
     Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
   )
   const parsed = environment.safeParse(given)
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => ({
-      path: path.join('.'),
-      message,
-    }))
-    throw new ServiceError('CONFIG_INVALID', { problems })
-  }
+  if (!parsed.success) throw invalid(parsed.error)
   const { DATABASE_URL, STEPWARDEN_DATA_DIR, STEPWARDEN_CONFIG, OPENAI_API_KEY, ...rest } =
     parsed.data
   if (DATABASE_URL !== undefined && STEPWARDEN_DATA_DIR !== undefined) {
@@ -107,18 +161,20 @@ export function readConfig(
     ...(STEPWARDEN_CONFIG !== undefined && { toolModule: absolute(STEPWARDEN_CONFIG) }),
     tenantId: rest.STEPWARDEN_TENANT,
     logLevel: rest.STEPWARDEN_LOG_LEVEL,
-    ...(OPENAI_API_KEY !== undefined && {
-      openai: {
-        apiKey: new Secret(OPENAI_API_KEY),
-        ...(rest.OPENAI_BASE_URL !== undefined && { baseUrl: rest.OPENAI_BASE_URL }),
-        replyModel: rest.STEPWARDEN_REPLY_MODEL,
-      },
-    }),
-    ...(rest.STEPWARDEN_EMBEDDING_MODEL !== undefined && {
-      embeddingModel: rest.STEPWARDEN_EMBEDDING_MODEL,
-    }),
-    ...(rest.STEPWARDEN_EMBEDDING_DIMENSIONS !== undefined && {
-      embeddingDimensions: rest.STEPWARDEN_EMBEDDING_DIMENSIONS,
+    ...readModelOptions({
+      ...(OPENAI_API_KEY !== undefined && {
+        openai: {
+          apiKey: OPENAI_API_KEY,
+          replyModel: rest.STEPWARDEN_REPLY_MODEL,
+          ...(rest.OPENAI_BASE_URL !== undefined && { baseUrl: rest.OPENAI_BASE_URL }),
+        },
+      }),
+      ...(rest.STEPWARDEN_EMBEDDING_MODEL !== undefined && {
+        embeddingModel: rest.STEPWARDEN_EMBEDDING_MODEL,
+      }),
+      ...(rest.STEPWARDEN_EMBEDDING_DIMENSIONS !== undefined && {
+        embeddingDimensions: rest.STEPWARDEN_EMBEDDING_DIMENSIONS,
+      }),
     }),
   })
 }

@@ -238,9 +238,18 @@ describe('search', () => {
     ['a megabyte', 'my parcel is late. '.repeat(52_000)],
     ['emoji only', '😡😡'],
     ['invisible', '\u200b\u2060'],
-    ['NUL and half a character', 'parcel \0 \ud83d'],
   ])('answers a ticket that is %s', async (_, issue) => {
     expect(await search(issue)).toMatchObject({ model: 'fake-v1', fellBack: false })
+  })
+})
+
+it.each([
+  ['NUL', 'parcel \0', 'NUL'],
+  ['half a character', 'parcel \ud83d', 'surrogate'],
+])('refuses a ticket with %s, which no database can keep', async (_, issue, found) => {
+  await expect(search(issue)).rejects.toMatchObject({
+    code: 'REQUEST_INVALID',
+    message: expect.stringContaining(found),
   })
 })
 
