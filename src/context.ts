@@ -11,7 +11,7 @@ import type { Id } from './domain/ids.ts'
 import type { Tool } from './domain/tool.ts'
 import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts'
 import { createPlanCache, type PlanCache } from './executor/plan-cache.ts'
-import type { Boundary, Clock, Journal } from './executor/ports.ts'
+import type { Boundary, Claim, Clock, Journal } from './executor/ports.ts'
 import { createLogger, type Logger } from './logger.ts'
 import type { ReplyModel } from './reply/model.ts'
 import { withRest } from './reply/resting-model.ts'
@@ -30,8 +30,8 @@ export interface AppContext extends AsyncDisposable {
   readonly plans: PlanCache
   readonly clock: Clock
   readonly worker: Worker
-  /** Executions that this process claimed and had to leave, by id: nobody works on them. */
-  readonly abandoned: Map<string, { tenant_id: string; id: Id<'execution'>; fence: number }>
+  /** Executions that this process had to leave and could not give back yet, by id: nobody works on them. */
+  readonly abandoned: Map<Id<'execution'>, Claim>
   readonly log: Logger
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
 }

@@ -3,8 +3,9 @@ import { type DatabaseConfig, type ModelOptions, readModelOptions } from './conf
 import { type AppContext, type ContextOptions, openContext } from './context.ts'
 import type { StepRow } from './domain/execution.ts'
 import type { Principal } from './domain/principal.ts'
-import { recoverExecutions } from './operations/carry-out.ts'
+import { carryOnAll } from './operations/carry-out.ts'
 import { operations } from './operations/registry.ts'
+import { startWorking, type Working, type WorkOptions } from './operations/work.ts'
 
 /** What a service is made of. */
 export interface StepwardenOptions extends ContextOptions, ModelOptions {
@@ -27,8 +28,10 @@ export type Client = {
 export interface Stepwarden extends AsyncDisposable {
   /** The operations as one principal may call them. `onSteps` is told of the steps of runs as they are committed. */
   as(principal: Principal, onSteps?: (rows: readonly StepRow[]) => void): Client
-  /** Carries on the runs of processes that are gone, and answers their ids. Done once when the service is opened. */
+  /** Carries on the runs that nobody has, each once, and answers their ids. Done once when the service is opened. */
   recover(): Promise<readonly string[]>
+  /** Works on the runs that nobody has until it is stopped, as `stepwarden worker` does. Once at a time. */
+  work(options?: WorkOptions): Working
 }
 
 /**
@@ -54,14 +57,15 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
   })
   const app = await openContext({ database, tenantId: 'default', logLevel, ...models }, rest)
   try {
-    await recoverExecutions(app)
+    await carryOnAll(app)
   } catch (error) {
     await app[Symbol.asyncDispose]()
     throw error
   }
   return {
     as: (principal, onSteps) => clientOf(app, principal, onSteps),
-    recover: () => recoverExecutions(app),
+    recover: () => carryOnAll(app),
+    work: (options) => startWorking(app, options),
     [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
   }
 }

@@ -181,7 +181,7 @@ async function runOnce(
   })
   if (claim === undefined) throw new TypeError('an execution without a key is always new')
   const { end } = await runExecution(app, plan, initialState(plan, start), claim, durability)
-  mustBeResolved(end.outcome, end.reason)
+  mustBeResolved(end?.outcome, end?.reason)
 }
 
 /** The whole operation: input filled in, run, reply composed and stored, record read back. */

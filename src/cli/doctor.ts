@@ -1,12 +1,8 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { AppContext } from '../context.ts'
-import {
-  countInterrupted,
-  findAuditProblem,
-  hasTenant,
-  readServerState,
-} from '../db/queries/health.ts'
+import { findAuditProblem, hasTenant, readServerState } from '../db/queries/health.ts'
+import { countUnattended } from '../db/queries/work.ts'
 import { isServiceError } from '../domain/errors.ts'
 import { getEmbeddings } from '../operations/get-embeddings.ts'
 import { getProcedure } from '../operations/get-procedure.ts'
@@ -130,7 +126,7 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
       : warn(advice.join(' '))
   })
   await look(checks, 'executions', async () => {
-    const count = await countInterrupted(app.database, app.worker.id)
+    const count = await countUnattended(app.database, app.worker.id)
     return count === 0
       ? ok('none is interrupted')
       : warn(`${countText(count, 'execution')} interrupted; the next command carries them on`)

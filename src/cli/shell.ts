@@ -7,7 +7,7 @@ import { isServiceError, ServiceError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 import { type Principal, roles } from '../domain/principal.ts'
 import type { Problem } from '../domain/problem.ts'
-import { recoverExecutions } from '../operations/carry-out.ts'
+import { carryOnAll } from '../operations/carry-out.ts'
 import type { Caller, Operation } from '../operations/define.ts'
 import { getExecution } from '../operations/get-execution.ts'
 import type { Terminal } from './terminal.ts'
@@ -132,7 +132,7 @@ export class Shell implements AsyncDisposable {
   }
 
   async #carryOn(app: AppContext): Promise<void> {
-    const ids = await recoverExecutions(app).catch((error: unknown) => {
+    const ids = await carryOnAll(app).catch((error: unknown) => {
       // They stay where they are for the next process; what this one was asked for does not depend on them.
       app.log.warn({ err: error }, 'interrupted executions could not be carried on')
       return []

@@ -1,4 +1,4 @@
-import { ServiceError } from '../domain/errors.ts'
+import { isServiceError, ServiceError } from '../domain/errors.ts'
 
 /** Where a PostgreSQL is, as people may see it: host, port and database, never the user or the password. */
 export function databaseName(url: string): string {
@@ -42,6 +42,7 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
         : error
     case 'ECONNREFUSED':
     case 'ECONNRESET':
+    case 'EPIPE':
     case 'ENOENT':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -63,4 +64,15 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
         ? new ServiceError('DATABASE_UNAVAILABLE', { database, problem }, { cause: error })
         : error
   }
+}
+
+/** What PostgreSQL says of itself when it cannot work now: connection, resources, operator, system. */
+const outageClasses = ['08', '53', '57', '58']
+
+/** Whether an error says that the database cannot work now, and not that something is wrong with what it was asked. */
+export function isOutage(error: unknown): boolean {
+  const explained = explainDatabaseError(error, '')
+  if (isServiceError(explained)) return explained.kind === 'unavailable'
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return code.length === 5 && outageClasses.includes(code.slice(0, 2))
 }

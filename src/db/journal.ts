@@ -18,14 +18,17 @@ export function createJournal(database: Database, clock: Clock): Journal {
       const { name, text } = statementFor(commit)
       const [row] = await database
         .forTenant(tenantId)
-        .query<{ cancel_requested_at: Date | null }>(name, text, [
+        .query<{ cancel_requested_at: Date | null; pause_requested_at: Date | null }>(name, text, [
           tenantId,
           executionId,
           fence,
           ...commitValues(commit, clock.now()),
         ])
       if (row === undefined) throw new ServiceError('LEASE_LOST', { executionId, fence })
-      return { cancelRequested: row.cancel_requested_at !== null }
+      return {
+        cancelRequested: row.cancel_requested_at !== null,
+        pauseRequested: row.pause_requested_at !== null,
+      }
     },
   }
 }
@@ -61,9 +64,9 @@ interface Statement {
 const statements = new Map<string, Statement>()
 
 /** The statement for a commit of this shape, made once, so that it stays prepared under its name. */
-function statementFor({ added, changed, end }: Commit): Statement {
+function statementFor({ added, changed, end, leave }: Commit): Statement {
   const rows = added.length > maxPlainRows ? 'json' : String(added.length)
-  const ending = end === undefined ? 'go' : end.status === 'escalated' ? 'escalate' : 'end'
+  const ending = endingOf(end, leave)
   const name = `journal_${ending}_${rows}${changed.length > 0 ? '_changed' : ''}`
   const known = statements.get(name)
   if (known !== undefined) return known
@@ -72,26 +75,32 @@ function statementFor({ added, changed, end }: Commit): Statement {
   return made
 }
 
-function statementText(
-  ending: 'go' | 'end' | 'escalate',
-  addedCount: number,
-  hasChanged: boolean,
-): string {
+/** What a commit does to the execution besides counting its revision up. */
+type Ending = 'go' | 'leave' | 'end' | 'escalate'
+
+function endingOf(end: Commit['end'], leave: Commit['leave']): Ending {
+  if (end !== undefined) return end.status === 'escalated' ? 'escalate' : 'end'
+  return leave === undefined ? 'go' : 'leave'
+}
+
+function statementText(ending: Ending, addedCount: number, hasChanged: boolean): string {
   let last = 3
   const next = (type: string): string => {
     last += 1
     return `$${last}::${type}`
   }
-  const set =
-    ending === 'go'
-      ? ''
-      : `, worker_id = NULL, status = ${next('text')}, outcome = ${next('text')}, reason = ${next('jsonb')},
-        result = ${next('jsonb')}, conditions = ${next('jsonb')}, ended_at = ${next('timestamptz')}`
+  const set = {
+    go: () => '',
+    leave: () => `, worker_id = NULL, status = ${next('text')}, wake_at = ${next('timestamptz')}`,
+    end: () =>
+      `, worker_id = NULL, status = ${next('text')}, outcome = ${next('text')}, reason = ${next('jsonb')},
+        result = ${next('jsonb')}, conditions = ${next('jsonb')}, ended_at = ${next('timestamptz')}`,
+  }[ending === 'escalate' ? 'end' : ending]()
   const parts = [
     `e AS (
       UPDATE executions SET revision = revision + 1${set}
       WHERE tenant_id = $1 AND id = $2 AND fence = $3 AND status = 'running'
-      RETURNING revision, cancel_requested_at, reason, ticket, ended_at)`,
+      RETURNING revision, cancel_requested_at, pause_requested_at, reason, ticket, ended_at)`,
   ]
   if (ending === 'escalate') {
     parts.push(`x AS (
@@ -119,12 +128,13 @@ function statementText(
       INSERT INTO step_executions (tenant_id, execution_id, ${columnNames}, revision)
       SELECT $1, $2, r.*, e.revision FROM e CROSS JOIN ${source})`)
   }
-  return `WITH ${parts.join(',\n    ')}\n  SELECT cancel_requested_at FROM e`
+  return `WITH ${parts.join(',\n    ')}\n  SELECT cancel_requested_at, pause_requested_at FROM e`
 }
 
 /** The parameters after the claim's, in the order in which `statementText` numbers them. */
-function commitValues({ added, changed, end }: Commit, now: number): readonly unknown[] {
+function commitValues({ added, changed, end, leave }: Commit, now: number): readonly unknown[] {
   return [
+    ...(leave === undefined ? [] : [leave.status, timeText(leave.wakeAt)]),
     ...(end === undefined ? [] : endValues(end, now)),
     ...(changed.length > 0 ? [JSON.stringify(changed.map(toRecord))] : []),
     ...(added.length > maxPlainRows
@@ -165,7 +175,7 @@ function toRecord(row: StepRow): { readonly [C in ColumnName]: unknown } {
     error: row.error,
     attempts: row.attempts,
     started_at: instantText(row.startedAt),
-    ended_at: row.endedAt === null ? null : instantText(row.endedAt),
+    ended_at: timeText(row.endedAt),
   }
 }
 
@@ -182,6 +192,10 @@ function toParameters(row: StepRow): { readonly [C in ColumnName]: unknown } {
 
 function jsonText(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value)
+}
+
+function timeText(at: number | null): string | null {
+  return at === null ? null : instantText(at)
 }
 
 function instantText(at: number): string {

@@ -8,6 +8,8 @@ import * as escalations from '../../migrations/0006-escalations.ts'
 import * as demoDesk from '../../migrations/0007-demo-desk.ts'
 import * as modelsSideBySide from '../../migrations/0008-models-side-by-side.ts'
 import * as served from '../../migrations/0009-served.ts'
+import * as guardsInFunctions from '../../migrations/0010-guards-in-functions.ts'
+import * as work from '../../migrations/0011-work.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -32,6 +34,8 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0007-demo-desk': demoDesk,
     '0008-models-side-by-side': modelsSideBySide,
     '0009-served': served,
+    '0010-guards-in-functions': guardsInFunctions,
+    '0011-work': work,
   }),
 )
 

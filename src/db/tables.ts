@@ -238,6 +238,12 @@ export interface ExecutionsTable {
   revision: Generated<number>
   cancel_requested_at: Nullable<Date>
   pause_requested_at: Nullable<Date>
+  /** When a waiting execution is to go on; null where only an answer can wake it. */
+  wake_at: Nullable<Date>
+  /** How search chose the procedure; null where the caller named it. */
+  selection: NullableJsonColumn
+  /** For each property of the input where its value came from: `caller`, `context`, `text` or `model`. */
+  input_sources: NullableJsonColumn
   result: NullableJsonColumn
   /** The verdict on each precondition, rule and completion condition. */
   conditions: NullableJsonColumn

@@ -12,6 +12,15 @@ export interface Claim {
 /** What an operator wants of a running execution; answered by every commit. */
 export interface Flags {
   readonly cancelRequested: boolean
+  readonly pauseRequested: boolean
+}
+
+/** How an execution is left that has not ended: nobody has it then. */
+export interface Leave {
+  /** `running`: for any worker to go on at once. `waiting`: until its timer is due. `paused`: until it is resumed. */
+  readonly status: 'running' | 'waiting' | 'paused'
+  /** Epoch milliseconds at which a waiting execution is to go on. */
+  readonly wakeAt: number | null
 }
 
 /** What is written together. */
@@ -21,6 +30,8 @@ export interface Commit {
   /** Rows that were committed while they were running, as they are now. */
   readonly changed: readonly StepRow[]
   readonly end?: ExecutionEnd | undefined
+  /** Gives the claim up in the same moment. Never together with `end`. */
+  readonly leave?: Leave | undefined
 }
 
 /** Where a run is recorded. */
@@ -44,6 +55,13 @@ export interface Clock {
   now(): number
 }
 
+/** What makes a worker believed to live. Whoever has lost it may find its executions taken over. */
+export interface Lease {
+  /** By this process's own steady clock: never true longer than others believe it. */
+  isHeld(): boolean
+  renew(): Promise<void>
+}
+
 /** The moments between which a crash must be harmless, in the order in which a run passes them. */
 export type Boundary = 'before_commit' | 'after_commit' | 'before_call' | 'after_call'
 
@@ -52,6 +70,12 @@ export interface RunnerPorts {
   readonly journal: Journal
   readonly tools: ToolSource
   readonly clock: Clock
+  /** Looked at before each write; absent where no other process could take over. */
+  readonly lease?: Lease
+  /** True when the process is about to end: the run is given back before its next step. */
+  readonly isStopping?: () => boolean
+  /** Told what came of a write whose execution was taken over meanwhile, so that it could not be recorded. */
+  readonly onLateOutcome?: (row: StepRow) => void
   /** Told at each boundary; tests stop the process there. */
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
   /** Told of rows once they are committed. */

@@ -1,3 +1,4 @@
+import { isServiceError } from '../domain/errors.ts'
 import type { Durability, ExecutionEnd, StepRow } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { apply, type ExecutionState } from './apply.ts'
@@ -6,22 +7,26 @@ import type { ToolCall } from './begin-step.ts'
 import { callTool } from './call-tool.ts'
 import { concludeAttempt, decide, endFromOutside } from './decide.ts'
 import type { Plan } from './plan.ts'
-import type { Claim, RunnerPorts } from './ports.ts'
+import type { Claim, Flags, Leave, RunnerPorts } from './ports.ts'
 
 /** Reads share a commit until the oldest has waited this long, or together they are this large (DESIGN: output commit). */
 const maxUncommittedMs = 1_000
 const maxUncommittedBytes = 64 * 1024
-/** A retry that waits longer than this is committed first, so that others see why the run stands still. */
-const maxUncommittedWaitMs = 5_000
+/** A retry that waits longer than this is left to a timer: until then nobody has the run. */
+const maxHeldWaitMs = 5_000
 
 export interface RunResult {
   readonly state: ExecutionState
-  readonly end: ExecutionEnd
+  /** Absent for a run that was left: it waits, is paused, or was given back. */
+  readonly end?: ExecutionEnd
 }
 
+const noFlags: Flags = { cancelRequested: false, pauseRequested: false }
+
 /**
- * Runs an execution from where it stands to its end: asks `decide`, carries the command out, records what came of it.
- * The intent of a write is committed before the call; rows in between share commits as `durability` allows.
+ * Runs an execution from where it stands to its end, or until it has to be left: asks `decide`, carries the command
+ * out, records what came of it. The intent of a write is committed before the call; rows in between share commits as
+ * `durability` allows. `flags`: what was wanted of it before it was loaded.
  *
  * @throws ServiceError `LEASE_LOST` when another worker has taken the execution over; whatever the journal throws. The
  *   record is then consistent, and whoever claims the execution next goes on from it.
@@ -32,8 +37,9 @@ export async function runExecution(
   loaded: ExecutionState,
   claim: Claim,
   durability: Durability,
+  flags: Flags = noFlags,
 ): Promise<RunResult> {
-  const run = new Run(ports, plan, loaded, claim, durability)
+  const run = new Run(ports, plan, loaded, claim, durability, flags)
   return run.toEnd()
 }
 
@@ -49,7 +55,9 @@ class Run {
   #uncommittedSince = 0
   /** Ordinals of the rows that are committed as running. */
   readonly #running: Set<number>
-  #cancelRequested = false
+  #flags: Flags
+  /** What came of a write that is not committed yet. */
+  #writeOutcome: StepRow | undefined
 
   constructor(
     ports: RunnerPorts,
@@ -57,12 +65,14 @@ class Run {
     state: ExecutionState,
     claim: Claim,
     durability: Durability,
+    flags: Flags,
   ) {
     this.#ports = ports
     this.#plan = plan
     this.#state = state
     this.#claim = claim
     this.#durability = durability
+    this.#flags = flags
     const { last, openBlocks } = state
     const loaded = last === undefined ? openBlocks : [...openBlocks, last]
     this.#running = new Set(
@@ -74,10 +84,12 @@ class Run {
     this.#noteInterruption()
     for (;;) {
       const now = this.#ports.clock.now()
-      if (this.#cancelRequested) {
+      if (this.#flags.cancelRequested && !this.#isWriteOpen()) {
         const endedAt = Math.max(now, this.#state.lastEndedAt)
         return this.#end(endFromOutside({ status: 'cancelled', reason: null }, endedAt))
       }
+      if (this.#flags.pauseRequested) return this.#leave('paused')
+      if (this.#ports.isStopping?.() === true) return this.#leave('running')
       const command = decide(this.#plan, this.#state, now)
       if (command.kind === 'end') return this.#end(command.end)
       if (this.#isCommitDue(now)) {
@@ -85,10 +97,23 @@ class Run {
         await this.#commit()
         continue
       }
-      this.#take(
-        command.kind === 'record' ? command.row : await this.#call(command.row, command.call),
-      )
+      if (command.kind === 'record') {
+        this.#take(command.row)
+        continue
+      }
+      const { notBefore } = command.call
+      if (notBefore - now > maxHeldWaitMs) return this.#leave('waiting', notBefore)
+      this.#take(await this.#call(command.row, command.call))
     }
+  }
+
+  /** True while it is open whether a write was made: then it is found out first, whatever is wanted of the run. */
+  #isWriteOpen(): boolean {
+    const { last } = this.#state
+    if (last?.status !== 'running' || last.tool === null) return false
+    if (this.#plan.tools.get(last.tool)?.contract.effect !== 'write') return false
+    const result = last.attempts?.at(-1)?.result
+    return result === 'interrupted' || result === 'error' || result === 'timeout'
   }
 
   /** A loaded row whose attempt has no result was cut off: that is what is observed now, and then decided upon. */
@@ -107,12 +132,25 @@ class Run {
 
   async #call(row: StepRow, call: ToolCall): Promise<StepRow> {
     const waitMs = call.notBefore - this.#ports.clock.now()
-    if (call.effect === 'write' || waitMs > maxUncommittedWaitMs) await this.#commit(row)
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    if (call.effect === 'write') await this.#commitIntent(row)
     this.#ports.onBoundary?.('before_call', row.stepKey)
     const observation = await this.#observe(row, call)
     this.#ports.onBoundary?.('after_call', row.stepKey)
-    return concludeAttempt(this.#plan, this.#state, row, observation)
+    const concluded = concludeAttempt(this.#plan, this.#state, row, observation)
+    if (call.effect === 'write') this.#writeOutcome = concluded
+    return concluded
+  }
+
+  /** After this the write may be made: its intent is committed, and nobody else believes that the run is theirs. */
+  async #commitIntent(row: StepRow): Promise<void> {
+    const { lease } = this.#ports
+    await this.#commit({ intent: row })
+    // A process that was frozen finds its lease gone. The commit that follows proves that nobody has taken over.
+    while (lease !== undefined && !lease.isHeld()) {
+      await lease.renew()
+      await this.#commit({})
+    }
   }
 
   async #observe(row: StepRow, call: ToolCall): Promise<ToolObservation> {
@@ -160,27 +198,47 @@ class Run {
     )
   }
 
-  async #commit(intent?: StepRow, end?: ExecutionEnd): Promise<void> {
+  async #commit({
+    intent,
+    end,
+    leave,
+  }: {
+    readonly intent?: StepRow
+    readonly end?: ExecutionEnd
+    readonly leave?: Leave
+  } = {}): Promise<void> {
     if (intent !== undefined) this.#uncommitted.set(intent.ordinal, intent)
     const rows = [...this.#uncommitted.values()]
     const added = rows.filter(({ ordinal }) => !this.#running.has(ordinal))
     const changed = rows.filter(({ ordinal }) => this.#running.has(ordinal))
     this.#ports.onBoundary?.('before_commit', end === undefined ? '' : 'end')
-    const flags = await this.#ports.journal.commit(this.#claim, { added, changed, end })
+    try {
+      this.#flags = await this.#ports.journal.commit(this.#claim, { added, changed, end, leave })
+    } catch (error) {
+      if (isServiceError(error, 'LEASE_LOST') && this.#writeOutcome !== undefined) {
+        this.#ports.onLateOutcome?.(this.#writeOutcome)
+      }
+      throw error
+    }
+    this.#writeOutcome = undefined
     for (const { ordinal, status } of rows) {
       if (status === 'running') this.#running.add(ordinal)
       else this.#running.delete(ordinal)
     }
     this.#uncommitted = new Map()
     this.#uncommittedBytes = 0
-    this.#cancelRequested = flags.cancelRequested
     this.#ports.onBoundary?.('after_commit', end === undefined ? '' : 'end')
     this.#ports.onCommitted?.(rows)
   }
 
   async #end(end: ExecutionEnd): Promise<RunResult> {
-    await this.#commit(undefined, end)
+    await this.#commit({ end })
     return { state: this.#state, end }
+  }
+
+  async #leave(status: Leave['status'], wakeAt: number | null = null): Promise<RunResult> {
+    await this.#commit({ leave: { status, wakeAt } })
+    return { state: this.#state }
   }
 }
 

@@ -1,22 +1,28 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
+import { isOutage } from '../db/database-errors.ts'
 import {
-  claimExecution,
-  type Execution,
   findExecution,
   insertExecution,
   listSteps,
   type NewExecution,
   toRecord,
 } from '../db/queries/executions.ts'
+import {
+  attachLateOutcome,
+  claimExecution,
+  claimExecutions,
+  handBackExecution,
+  releaseExecutions,
+} from '../db/queries/work.ts'
 import { isServiceError } from '../domain/errors.ts'
 import { reasonOf } from '../domain/escalation.ts'
-import type { Durability } from '../domain/execution.ts'
+import type { Durability, StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import { type ExecutionState, initialState } from '../executor/apply.ts'
 import { endFromOutside } from '../executor/decide.ts'
 import type { Plan } from '../executor/plan.ts'
-import type { Claim, RunnerPorts } from '../executor/ports.ts'
+import type { Claim, Flags, RunnerPorts } from '../executor/ports.ts'
 import { replay } from '../executor/replay.ts'
 import { runExecution } from '../executor/runner.ts'
 import type { InputRecord } from '../reply/reply.ts'
@@ -35,8 +41,8 @@ export interface RunExtras {
 }
 
 /**
- * Stores a new execution and runs it to its end, reply included. Answers false when the idempotency key of the
- * execution is taken; nothing was started then.
+ * Stores a new execution and runs it to its end, reply included, or until it has to wait. Answers false when the
+ * idempotency key of the execution is taken; nothing was started then.
  */
 export async function startAndRun(
   app: AppContext,
@@ -49,107 +55,121 @@ export async function startAndRun(
   const claim = await insertExecution(db, execution)
   app.onBoundary?.('after_commit', 'start')
   if (claim === undefined) return false
+  if (execution.workerId === null) return true
   const state = initialState(plan, execution.start)
-  await remembering(app, claim, () =>
+  await holding(app, claim, () =>
     carryOut(app, db, plan, state, claim, execution.durability, extras),
   )
   return true
 }
 
-/** An execution that nobody works on, as it was when it was found to be so. */
-interface Orphan {
-  readonly tenant_id: string
-  readonly id: Id<'execution'>
-  readonly fence: number
-}
-
 /**
- * Takes over the executions that nobody works on, of all tenants, and runs each to its end: those of workers that are
- * gone, and those that this process itself had to leave. Answers their ids. Safe to call at any time and from many
- * processes: each execution is claimed by one of them. What goes wrong with one is that one's, and is logged.
+ * Carries on the executions that nobody has, of all tenants, each to its end or its next wait: what workers that are
+ * gone have left, what was handed back or only stored, and what a timer has woken. Answers their ids. Safe to call at any
+ * time and from many processes: each execution is claimed by one of them. What goes wrong with one is that one's, and is
+ * logged.
  */
-export async function recoverExecutions(app: AppContext): Promise<readonly Id<'execution'>[]> {
-  const recovered: Id<'execution'>[] = []
+export async function carryOnAll(app: AppContext): Promise<readonly Id<'execution'>[]> {
+  const done: Id<'execution'>[] = []
   const failed = new Set<string>()
+  await takeFromTheGone(app)
   for (;;) {
-    const orphans = [...app.abandoned.values(), ...(await listOrphans(app))].filter(
-      ({ id }) => !failed.has(id),
-    )
+    const claims = await claimWork(app, 20)
     let progress = 0
-    for (const orphan of orphans) {
-      try {
-        if (!(await takeOver(app, app.database.forTenant(orphan.tenant_id), orphan))) {
-          app.abandoned.delete(orphan.id)
-          continue
-        }
-        recovered.push(orphan.id)
+    for (const claim of claims) {
+      const { executionId } = claim
+      // One that fails again and again would be claimed again and again.
+      if (failed.has(executionId)) await leave(app, claim, 0)
+      else if (await carryOnOne(app, claim)) {
+        done.push(executionId)
         progress += 1
-      } catch (error) {
-        failed.add(orphan.id)
-        // Another process was faster with this one.
-        if (isServiceError(error, 'LEASE_LOST')) continue
-        app.log.error(
-          { err: error, executionId: orphan.id },
-          'an execution could not be carried on',
-        )
-      }
+      } else failed.add(executionId)
     }
-    if (progress === 0) return recovered
+    if (progress === 0) return done
   }
 }
 
-function listOrphans(app: AppContext): Promise<readonly Orphan[]> {
-  return app.database.system.query<{ tenant_id: string; id: Id<'execution'>; fence: number }>(
-    'orphaned_executions',
-    'SELECT tenant_id, id, fence FROM orphaned_executions($1, 100)',
-    [app.worker.id],
-  )
+/** Makes the executions of workers that are gone, and those that this process had to leave, anybody's. */
+export async function takeFromTheGone(app: AppContext): Promise<void> {
+  for (const claim of app.abandoned.values()) await leave(app, claim, 0)
+  await releaseExecutions(app.database, app.worker.id)
 }
 
-async function takeOver(app: AppContext, db: TenantDb, { id, fence }: Orphan): Promise<boolean> {
-  const execution = await findExecution(db.kysely, id)
-  // A fence that has risen since means that somebody else has it now, and lives.
-  if (execution === undefined || execution.fence !== fence) return false
-  const claim = await claimExecution(db.kysely, execution, app.worker.id)
+/** Claims up to `max` executions that nobody has. */
+export function claimWork(app: AppContext, max: number): Promise<readonly Claim[]> {
+  return claimExecutions(app.database, app.worker.id, max)
+}
+
+/** Carries a claimed execution on, and answers whether that went well. It never throws. */
+export async function carryOnOne(app: AppContext, claim: Claim): Promise<boolean> {
+  try {
+    await holding(app, claim, () => carryOn(app, claim))
+    return true
+  } catch (error) {
+    const { executionId } = claim
+    // Another process was faster with this one.
+    if (!isServiceError(error, 'LEASE_LOST')) {
+      app.log.error({ err: error, executionId }, 'an execution could not be carried on')
+    }
+    return false
+  }
+}
+
+/**
+ * Carries one execution on that nobody has, whatever it waits for. Answers false when somebody has it, or it has ended.
+ */
+export async function carryOnById(
+  app: AppContext,
+  db: TenantDb,
+  id: Id<'execution'>,
+): Promise<boolean> {
+  const claim = await claimExecution(db, id, app.worker.id)
   if (claim === undefined) return false
-  await remembering(app, claim, () => carryOn(app, db, execution, claim))
+  await holding(app, claim, () => carryOn(app, claim))
   return true
 }
 
-/** What becomes of an execution that was taken over. */
-async function carryOn(
-  app: AppContext,
-  db: TenantDb,
-  execution: Execution,
-  claim: Claim,
-): Promise<void> {
+/** What becomes of an execution that was claimed. */
+async function carryOn(app: AppContext, claim: Claim): Promise<void> {
+  const { executionId } = claim
+  const db = app.database.forTenant(claim.tenantId)
+  const execution = await findExecution(db.kysely, executionId)
+  if (execution === undefined) throw new TypeError(`execution ${executionId} was claimed just now`)
   // Beyond the limit nothing more of it is touched: whatever it is, it may be what ended five workers.
-  if (execution.takeOverCount >= maxTakeOvers) return endFor(app, claim, 'recovery_exhausted')
+  if (execution.takeOverCount > maxTakeOvers) return endFor(app, claim, 'recovery_exhausted')
   const plan = await planOfExecution(app, db, execution)
-  const rows = await listSteps(db.kysely, execution.id)
+  const rows = await listSteps(db.kysely, executionId)
   const { agrees, divergence, state } = replay(plan, toRecord(execution, rows))
-  if (agrees) return carryOut(app, db, plan, state, claim, execution.durability)
-  const executionId = execution.id
+  if (agrees) return carryOut(app, db, plan, state, claim, execution.durability, {}, execution)
   app.log.error({ executionId, divergence }, 'the record does not follow from the definition')
   return endFor(app, claim, 'internal_error')
 }
 
 /**
- * Works on a claimed execution, and remembers it when that fails: this process alone knows that nobody works on it any
- * more. What could not be done now (the database is away) can be done later, by `recoverExecutions`.
+ * Works on a claimed execution, and gives it back when that fails, so that it is taken up again: what could not be done
+ * now (the database is away) can be done later.
  */
-async function remembering(
-  app: AppContext,
-  { tenantId, executionId, fence }: Claim,
-  work: () => Promise<void>,
-): Promise<void> {
+async function holding(app: AppContext, claim: Claim, work: () => Promise<void>): Promise<void> {
   try {
     await work()
-    app.abandoned.delete(executionId)
   } catch (error) {
-    if (isServiceError(error, 'LEASE_LOST')) app.abandoned.delete(executionId)
-    else app.abandoned.set(executionId, { tenant_id: tenantId, id: executionId, fence })
+    // Another process has it: then it is not ours to remember.
+    if (!isServiceError(error, 'LEASE_LOST')) await leave(app, claim, isOutage(error) ? 0 : 1)
     throw error
+  }
+}
+
+/** Gives a claim back. While that cannot be done it is remembered: this process alone knows that nobody works on it. */
+async function leave(app: AppContext, claim: Claim, failures: 0 | 1): Promise<void> {
+  try {
+    await handBackExecution(app.database.forTenant(claim.tenantId), claim, failures)
+    app.abandoned.delete(claim.executionId)
+  } catch (error) {
+    app.log.warn(
+      { err: error, executionId: claim.executionId },
+      'an execution is not given back yet',
+    )
+    app.abandoned.set(claim.executionId, claim)
   }
 }
 
@@ -162,24 +182,52 @@ async function carryOut(
   claim: Claim,
   durability: Durability,
   { onSteps, inputRecord }: RunExtras = {},
+  flags?: Flags,
 ): Promise<void> {
+  const { executionId } = claim
   const ports: RunnerPorts = {
     journal: app.journal,
     tools: app.tools,
     clock: app.clock,
+    lease: app.worker.lease,
+    isStopping: () => app.worker.isStopping,
+    onLateOutcome: (row) => void keepLateOutcome(app, db, executionId, row),
     ...(app.onBoundary && { onBoundary: app.onBoundary }),
     ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows) }),
   }
   try {
-    await runExecution(ports, plan, state, claim, durability)
+    const { end } = await runExecution(ports, plan, state, claim, durability, flags)
+    if (end === undefined) return
   } catch (error) {
     // What is wrong with our own code would go wrong again: that run goes to a person.
     if (!(error instanceof TypeError || isServiceError(error, 'VALUE_INVALID'))) throw error
-    const { executionId } = claim
     app.log.error({ err: error, executionId }, 'the run failed inside the service')
     return endFor(app, claim, 'internal_error')
   }
-  await replyToExecution(app, db, claim.executionId, inputRecord)
+  await replyToExecution(app, db, executionId, inputRecord)
+}
+
+/** How long a late outcome looks for the escalation that its execution ends in. */
+const lateOutcomeTries = 20
+const lateOutcomeWaitMs = 500
+
+/** What a write came to after its execution was taken over: whoever works the escalation off has to know. */
+async function keepLateOutcome(
+  app: AppContext,
+  db: TenantDb,
+  executionId: Id<'execution'>,
+  row: StepRow,
+): Promise<void> {
+  try {
+    for (let count = 0; count < lateOutcomeTries; count++) {
+      if (await attachLateOutcome(db, executionId, row)) return
+      await new Promise((resolve) => setTimeout(resolve, lateOutcomeWaitMs).unref())
+    }
+    // The other worker has repeated the call, with the same key, and recorded that.
+    app.log.info({ executionId, stepKey: row.stepKey }, 'a late outcome met no escalation')
+  } catch (error) {
+    app.log.error({ err: error, executionId }, 'a late outcome could not be kept')
+  }
 }
 
 /** Whoever listens must not be able to stop a run. */

@@ -284,6 +284,7 @@ describe.each(roles)('a statement written by hand as the %s', (role) => {
       ...['status', 'outcome', 'reason', 'fence', 'worker_id', 'take_over_count', 'revision'],
       ...['cancel_requested_at', 'pause_requested_at', 'result', 'conditions', 'started_at'],
       'ended_at',
+      'wake_at',
     ]
     for (const column of await columnsOf('executions')) {
       if (mayChange.includes(column)) continue

@@ -212,28 +212,27 @@ TABLE executions WITH (fillfactor=80)
   result jsonb
   conditions jsonb
   ended_at timestamp(3) with time zone
-  CONSTRAINT executions_check CHECK (((status = 'completed'::text) = (outcome IS NOT NULL)))
-  CONSTRAINT executions_check1 CHECK (((status <> 'escalated'::text) OR (reason IS NOT NULL)))
-  CONSTRAINT executions_check2 CHECK (((status = ANY (ARRAY['completed'::text, 'escalated'::text, 'cancelled'::text])) = (ended_at IS NOT NULL)))
-  CONSTRAINT executions_check3 CHECK (((idempotency_key IS NULL) = (request_hash IS NULL)))
-  CONSTRAINT executions_durability_check CHECK ((durability = ANY (ARRAY['effect'::text, 'step'::text])))
-  CONSTRAINT executions_mode_check CHECK ((mode = ANY (ARRAY['automatic'::text, 'guided'::text])))
-  CONSTRAINT executions_outcome_check CHECK ((outcome = ANY (ARRAY['resolved'::text, 'declined'::text])))
+  wake_at timestamp(3) with time zone
+  selection jsonb
+  input_sources jsonb
   CONSTRAINT executions_pkey PRIMARY KEY (tenant_id, id)
-  CONSTRAINT executions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text, 'paused'::text, 'completed'::text, 'escalated'::text, 'cancelled'::text])))
+  CREATE INDEX executions_due ON executions USING btree (wake_at) WHERE (status = 'waiting'::text)
   CREATE UNIQUE INDEX executions_idempotency ON executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
   CREATE INDEX executions_in_progress ON executions USING btree (worker_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
-  CREATE TRIGGER executions_finished AFTER UPDATE ON executions FOR EACH ROW WHEN ((old.status = ANY (ARRAY['completed'::text, 'escalated'::text, 'cancelled'::text]))) EXECUTE FUNCTION refuse('A finished execution never changes.')
+  CREATE INDEX executions_unclaimed ON executions USING btree (tenant_id, id) WHERE ((status = ANY (ARRAY['pending'::text, 'running'::text])) AND (worker_id IS NULL))
+  CREATE TRIGGER executions_changed AFTER UPDATE ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_change()
   CREATE TRIGGER executions_identity AFTER UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of, idempotency_key, request_hash, pins, tool_contracts, created_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_kept BEFORE DELETE OR TRUNCATE ON executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('An execution is never deleted.')
-  CREATE TRIGGER executions_of_active_version BEFORE INSERT ON executions FOR EACH ROW EXECUTE FUNCTION check_execution_start()
-  CREATE TRIGGER executions_only_forward AFTER UPDATE ON executions FOR EACH ROW WHEN (((new.fence < old.fence) OR (new.revision < old.revision) OR (new.take_over_count < old.take_over_count) OR ((new.status = 'pending'::text) AND (old.status <> 'pending'::text)))) EXECUTE FUNCTION refuse('Fence, revision, take-overs and status of an execution never go back.')
+  CREATE TRIGGER executions_origin AFTER UPDATE OF selection, input_sources ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
+  CREATE TRIGGER executions_started BEFORE INSERT ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_start()
+  POLICY system_moves FOR w TO stepwarden_system USING true WITH CHECK -
   POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at) TO stepwarden_app
-  GRANT SELECT (tenant_id, id, fence, worker_id, status) TO stepwarden_system
+  GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at, wake_at) TO stepwarden_app
+  GRANT SELECT (tenant_id, id, started_at, fence, take_over_count, worker_id, status, revision, wake_at) TO stepwarden_system
+  GRANT UPDATE (started_at, fence, take_over_count, worker_id, status, revision, wake_at) TO stepwarden_system
 
 TABLE literal_patterns
   tenant_id text COLLATE "C" NOT NULL
@@ -366,15 +365,11 @@ TABLE step_executions WITH (fillfactor=90)
   started_at timestamp(3) with time zone NOT NULL
   ended_at timestamp(3) with time zone
   revision bigint NOT NULL
-  CONSTRAINT step_executions_attempt_check CHECK ((attempt >= 0))
-  CONSTRAINT step_executions_check CHECK (((status = ANY (ARRAY['running'::text, 'waiting'::text])) = (ended_at IS NULL)))
-  CONSTRAINT step_executions_ordinal_check CHECK ((ordinal >= 1))
   CONSTRAINT step_executions_pkey PRIMARY KEY (tenant_id, execution_id, ordinal)
-  CONSTRAINT step_executions_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'completed'::text, 'failed'::text, 'skipped'::text, 'expired'::text, 'denied'::text])))
-  CREATE TRIGGER step_executions_finished BEFORE UPDATE ON step_executions FOR EACH ROW WHEN ((old.status <> ALL (ARRAY['running'::text, 'waiting'::text]))) EXECUTE FUNCTION refuse('A finished step never changes.')
+  CREATE TRIGGER step_executions_added BEFORE INSERT ON step_executions FOR EACH ROW EXECUTE FUNCTION guard_step()
+  CREATE TRIGGER step_executions_changed AFTER UPDATE ON step_executions FOR EACH ROW EXECUTE FUNCTION guard_step()
   CREATE TRIGGER step_executions_identity BEFORE UPDATE OF tenant_id, execution_id, ordinal, step_key, iteration, kind, input, tool, started_at ON step_executions FOR EACH ROW EXECUTE FUNCTION refuse('What a step was begun with never changes.')
   CREATE TRIGGER step_executions_kept BEFORE DELETE OR TRUNCATE ON step_executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('A step of an execution is never deleted.')
-  CREATE TRIGGER step_executions_only_forward BEFORE UPDATE ON step_executions FOR EACH ROW WHEN (((new.attempt < old.attempt) OR (new.revision < old.revision) OR ((new.status = 'running'::text) AND (old.status <> 'running'::text)))) EXECUTE FUNCTION refuse('Attempt, revision and status of a step never go back.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -440,6 +435,7 @@ TABLE workers
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (lease_until, address) TO stepwarden_app
+  GRANT DELETE TO stepwarden_system
   GRANT SELECT (id, lease_until, lock_key) TO stepwarden_system
 
 FUNCTION public.audit_hash(event audit_events)
@@ -518,28 +514,76 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
-FUNCTION public.check_execution_start()
- RETURNS trigger
+FUNCTION public.claim_executions(own_worker text, max integer)
+ RETURNS TABLE(tenant_id text, id text, fence bigint)
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
+    #variable_conflict use_column
     BEGIN
-      IF NOT EXISTS (
-        SELECT FROM public.procedure_versions v
-        WHERE v.tenant_id = NEW.tenant_id
-          AND v.id = NEW.version_id
-          AND v.procedure_id = NEW.procedure_id
-          AND v.procedure_key = NEW.procedure_key
-          AND v.version_number = NEW.version_number
-          AND v.definition_hash = NEW.definition_hash
-          AND v.status = 'active'
-      ) THEN
-        RAISE EXCEPTION USING ERRCODE = 'restrict_violation', CONSTRAINT = TG_NAME,
-          MESSAGE = 'An execution names an active version by its exact procedure, number and definition hash.';
-      END IF;
-      RETURN NEW;
+      WITH due AS (
+        SELECT e.tenant_id, e.id FROM public.executions e
+        WHERE e.status = 'waiting' AND e.wake_at <= clock_timestamp()
+        ORDER BY e.wake_at LIMIT max
+        FOR NO KEY UPDATE SKIP LOCKED
+      )
+      UPDATE public.executions e SET status = 'running', wake_at = NULL, revision = e.revision + 1
+      FROM due WHERE e.tenant_id = due.tenant_id AND e.id = due.id;
+
+      RETURN QUERY
+      WITH RECURSIVE tenants AS (
+        (SELECT e.tenant_id FROM public.executions e
+          WHERE e.status IN ('pending', 'running') AND e.worker_id IS NULL
+          ORDER BY e.tenant_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT e.tenant_id FROM public.executions e
+          WHERE e.status IN ('pending', 'running') AND e.worker_id IS NULL AND e.tenant_id > t.tenant_id
+          ORDER BY e.tenant_id LIMIT 1)
+        FROM tenants t WHERE t.tenant_id IS NOT NULL
+      ), queue AS (
+        SELECT one.tenant_id, one.id
+        FROM tenants t CROSS JOIN LATERAL (
+          SELECT e.tenant_id, e.id, row_number() OVER (ORDER BY e.id) AS turn
+          FROM (
+            SELECT e.tenant_id, e.id FROM public.executions e
+            WHERE e.tenant_id = t.tenant_id AND e.status IN ('pending', 'running') AND e.worker_id IS NULL
+            ORDER BY e.id LIMIT 4 * max
+          ) e
+        ) one
+        ORDER BY one.turn, one.tenant_id
+        -- More than are wanted: another worker may be claiming the first of them just now.
+        LIMIT 4 * max
+      ), taken AS (
+        SELECT e.tenant_id, e.id
+        FROM queue JOIN public.executions e ON e.tenant_id = queue.tenant_id AND e.id = queue.id
+        WHERE e.status IN ('pending', 'running') AND e.worker_id IS NULL
+        LIMIT max
+        FOR NO KEY UPDATE OF e SKIP LOCKED
+      )
+      UPDATE public.executions e
+      SET status = 'running', worker_id = own_worker, fence = e.fence + 1, revision = e.revision + 1,
+        started_at = coalesce(e.started_at, clock_timestamp())
+      FROM taken WHERE e.tenant_id = taken.tenant_id AND e.id = taken.id
+      RETURNING e.tenant_id, e.id, e.fence;
     END
     $function$
-  OWNER stepwarden_owner
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.count_unattended(own_worker text, max integer)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT count(*) FROM (
+        SELECT FROM public.executions e
+        WHERE e.status IN ('pending', 'running') AND e.worker_id IS DISTINCT FROM own_worker
+          AND (e.worker_id IS NULL OR e.worker_id NOT IN (SELECT public.living_workers()))
+        LIMIT max
+      ) unattended
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.count_vectors()
  RETURNS TABLE(model text, count bigint)
@@ -557,6 +601,119 @@ AS $function$
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
+FUNCTION public.guard_execution_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF OLD.status IN ('completed', 'escalated', 'cancelled') THEN
+        PERFORM public.refuse_row('executions', 'executions_finished', 'restrict_violation',
+          'A finished execution never changes.');
+      END IF;
+      IF NEW.fence < OLD.fence OR NEW.revision < OLD.revision OR NEW.take_over_count < OLD.take_over_count
+        OR (NEW.status = 'pending' AND OLD.status <> 'pending')
+      THEN
+        PERFORM public.refuse_row('executions', 'executions_only_forward', 'restrict_violation',
+          'Fence, revision, take-overs and status of an execution never go back.');
+      END IF;
+      
+  IF NEW.status NOT IN ('pending', 'running', 'waiting', 'paused', 'completed', 'escalated', 'cancelled')
+    OR (NEW.status = 'completed') <> (NEW.outcome IS NOT NULL)
+    OR NEW.outcome NOT IN ('resolved', 'declined')
+    OR (NEW.status = 'escalated' AND NEW.reason IS NULL)
+    OR (NEW.status IN ('completed', 'escalated', 'cancelled')) <> (NEW.ended_at IS NOT NULL)
+  THEN
+    PERFORM public.refuse_row('executions', 'executions_sound', 'check_violation',
+      'The status of an execution fits its outcome, its reason and its end.');
+  END IF;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_execution_start()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF NOT EXISTS (
+        SELECT FROM public.procedure_versions v
+        WHERE v.tenant_id = NEW.tenant_id
+          AND v.id = NEW.version_id
+          AND v.procedure_id = NEW.procedure_id
+          AND v.procedure_key = NEW.procedure_key
+          AND v.version_number = NEW.version_number
+          AND v.definition_hash = NEW.definition_hash
+          AND v.status = 'active'
+      ) THEN
+        PERFORM public.refuse_row('executions', 'executions_of_active_version', 'restrict_violation',
+          'An execution names an active version by its exact procedure, number and definition hash.');
+      END IF;
+      IF NEW.durability NOT IN ('effect', 'step') OR NEW.mode NOT IN ('automatic', 'guided')
+        OR (NEW.idempotency_key IS NULL) <> (NEW.request_hash IS NULL)
+      THEN
+        PERFORM public.refuse_row('executions', 'executions_sound', 'check_violation',
+          'An execution has a known durability and mode, and an idempotency key with the hash of its request.');
+      END IF;
+      
+  IF NEW.status NOT IN ('pending', 'running', 'waiting', 'paused', 'completed', 'escalated', 'cancelled')
+    OR (NEW.status = 'completed') <> (NEW.outcome IS NOT NULL)
+    OR NEW.outcome NOT IN ('resolved', 'declined')
+    OR (NEW.status = 'escalated' AND NEW.reason IS NULL)
+    OR (NEW.status IN ('completed', 'escalated', 'cancelled')) <> (NEW.ended_at IS NOT NULL)
+  THEN
+    PERFORM public.refuse_row('executions', 'executions_sound', 'check_violation',
+      'The status of an execution fits its outcome, its reason and its end.');
+  END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_step()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF NEW.ordinal < 1 OR NEW.attempt < 0
+        OR NEW.status NOT IN ('running', 'waiting', 'completed', 'failed', 'skipped', 'expired', 'denied')
+        OR (NEW.status IN ('running', 'waiting')) <> (NEW.ended_at IS NULL)
+      THEN
+        PERFORM public.refuse_row('step_executions', 'step_executions_sound', 'check_violation',
+          'The status of a step fits its end, and ordinal and attempt are counted.');
+      END IF;
+      IF TG_OP = 'INSERT' THEN RETURN NEW; END IF;
+      IF OLD.status NOT IN ('running', 'waiting') THEN
+        PERFORM public.refuse_row('step_executions', 'step_executions_finished', 'restrict_violation',
+          'A finished step never changes.');
+      END IF;
+      IF NEW.attempt < OLD.attempt OR NEW.revision < OLD.revision
+        OR (NEW.status = 'running' AND OLD.status <> 'running')
+      THEN
+        PERFORM public.refuse_row('step_executions', 'step_executions_only_forward', 'restrict_violation',
+          'Attempt, revision and status of a step never go back.');
+      END IF;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.living_workers()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT w.id FROM public.workers w
+      WHERE w.lease_until >= clock_timestamp() AND EXISTS (
+        SELECT FROM pg_locks l
+        WHERE l.locktype = 'advisory' AND l.granted
+          AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+          AND l.classid::bigint = w.lock_key >> 32 AND l.objid::bigint = w.lock_key & 4294967295
+          AND l.objsubid = 1)
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system
+
 FUNCTION public.netstring(value text)
  RETURNS text
  LANGUAGE sql
@@ -565,27 +722,6 @@ AS $function$
       SELECT CASE WHEN value IS NULL THEN '~' ELSE octet_length(value) || ':' || value || ',' END
     $function$
   OWNER stepwarden_owner
-
-FUNCTION public.orphaned_executions(own_worker text, max integer)
- RETURNS TABLE(tenant_id text, id text, fence bigint)
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public', 'pg_temp'
-AS $function$
-      SELECT e.tenant_id, e.id, e.fence
-      FROM public.executions e LEFT JOIN public.workers w ON w.id = e.worker_id
-      WHERE e.status IN ('pending', 'running')
-        AND e.worker_id IS DISTINCT FROM own_worker
-        AND (w.id IS NULL OR w.lease_until < clock_timestamp() OR NOT EXISTS (
-          SELECT FROM pg_locks l
-          WHERE l.locktype = 'advisory' AND l.granted
-            AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-            AND l.classid::bigint = w.lock_key >> 32 AND l.objid::bigint = w.lock_key & 4294967295
-            AND l.objsubid = 1))
-      ORDER BY row_number() OVER (PARTITION BY e.tenant_id ORDER BY e.id), e.tenant_id
-      LIMIT max
-    $function$
-  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.refuse()
  RETURNS trigger
@@ -601,6 +737,41 @@ AS $function$
     END
     $function$
   OWNER stepwarden_owner
+
+FUNCTION public.refuse_row(table_name text, guard text, code text, message text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      RAISE EXCEPTION USING ERRCODE = code, SCHEMA = 'public', TABLE = table_name, CONSTRAINT = guard,
+        MESSAGE = message;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.release_executions(own_worker text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE released bigint;
+    BEGIN
+      WITH lost AS (
+        SELECT e.tenant_id, e.id FROM public.executions e
+        WHERE e.status IN ('pending', 'running') AND e.worker_id IS NOT NULL AND e.worker_id <> own_worker
+          AND e.worker_id NOT IN (SELECT public.living_workers())
+        FOR NO KEY UPDATE OF e SKIP LOCKED
+      )
+      UPDATE public.executions e
+      SET worker_id = NULL, fence = e.fence + 1, take_over_count = e.take_over_count + 1, revision = e.revision + 1
+      FROM lost WHERE e.tenant_id = lost.tenant_id AND e.id = lost.id;
+      GET DIAGNOSTICS released = ROW_COUNT;
+      DELETE FROM public.workers w WHERE w.lease_until < clock_timestamp() - interval '10 minutes';
+      RETURN released;
+    END
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.serve_vector()
  RETURNS trigger

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { claimExecutions, countUnattended, releaseExecutions } from '../../src/db/queries/work.ts'
 import { databaseRoles } from '../../src/db/roles.ts'
+import type { Id } from '../../src/domain/ids.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { exampleAt, executionRow, insertProcedure, stepRow } from '../support/rows.ts'
 
@@ -236,19 +238,25 @@ describe('every table', () => {
       )
       const others = rows.filter((row) => row.owner !== databaseRoles.owner)
 
-      const crossing = ['count_vectors', 'orphaned_executions', 'versions_without_vector']
+      const crossing = [
+        'claim_executions',
+        'count_unattended',
+        'count_vectors',
+        'living_workers',
+        'release_executions',
+        'versions_without_vector',
+      ]
       expect(others).toEqual(crossing.map((name) => ({ name, owner: databaseRoles.system })))
     })
   })
 })
 
-describe('orphaned_executions', () => {
-  const ask = (own: string, max: number) =>
-    db.database.system.query<{ tenant_id: string; id: string }>(
-      'orphans',
-      'SELECT tenant_id, id FROM orphaned_executions($1, $2)',
-      [own, max],
+describe('executions that nobody has', () => {
+  const claim = async (own: Id<'worker'>, max: number) =>
+    (await claimExecutions(db.database, own, max)).map(
+      ({ tenantId, executionId }) => `${tenantId} ${executionId}`,
     )
+  const own = 'work_own' as Id<'worker'>
 
   beforeAll(async () => {
     const { query } = db.database.system
@@ -285,38 +293,64 @@ describe('orphaned_executions', () => {
       .execute()
   })
 
-  it('answers what nobody living works on, the oldest of each tenant first', async () => {
-    const rows = await ask('work_own', 100)
+  it('are counted, released from workers that are gone, and claimed tenant by tenant', async () => {
+    expect(await countUnattended(db.database, own)).toBe(6)
+    expect(await releaseExecutions(db.database, own)).toBe(3)
+    expect(await releaseExecutions(db.database, own)).toBe(0)
 
-    expect(rows.map((row) => `${row.tenant_id} ${row.id}`)).toEqual([
-      'a exec_a',
-      'b exec_b',
-      'busy exec_1_gone',
+    expect(await claim(own, 3)).toEqual(['a exec_a', 'b exec_b', 'busy exec_1_gone'])
+    expect(await claim(own, 100)).toEqual([
       'busy exec_3_expired',
       'busy exec_5_pending',
       'busy exec_8_died',
     ])
+    expect(await claim(own, 100)).toEqual([])
+    expect(await countUnattended(db.database, own)).toBe(0)
   })
 
-  it('answers no more than it is asked for, and ids only', async () => {
-    const rows = await ask('work_own', 2)
+  it('are those of a timer once it is due, and not before', async () => {
+    const { kysely } = db.database.forTenant('busy')
+    const wakeAt = (at: Date) =>
+      kysely
+        .updateTable('executions')
+        .set({ wake_at: at })
+        .where('id', '=', 'exec_6_waiting')
+        .execute()
+    await wakeAt(new Date('2999-01-01Z'))
+    expect(await claim(own, 100)).toEqual([])
 
-    expect(rows).toEqual([
-      { tenant_id: 'a', id: 'exec_a' },
-      { tenant_id: 'b', id: 'exec_b' },
-    ])
+    await wakeAt(new Date('2020-01-01Z'))
+
+    expect(await claim(own, 100)).toEqual(['busy exec_6_waiting'])
+    const woken = await kysely
+      .selectFrom('executions')
+      .select(['status', 'wake_at', 'take_over_count', 'worker_id'])
+      .where('id', '=', 'exec_6_waiting')
+      .executeTakeFirst()
+    expect(woken).toEqual({
+      status: 'running',
+      wake_at: null,
+      take_over_count: 0,
+      worker_id: 'work_own',
+    })
   })
 
-  it('may be called by nobody but the application', async () => {
+  it('may be asked for by nobody but the application', async () => {
     const { rows } = await db.asOwner('', (client) =>
       client.query(
-        `SELECT has_function_privilege('stepwarden_app', f, 'execute') AS app,
+        `SELECT f::text AS name, has_function_privilege('stepwarden_app', f, 'execute') AS app,
            has_function_privilege('public', f, 'execute') AS public
-         FROM (SELECT 'orphaned_executions(text, integer)'::regprocedure) AS names (f)`,
+         FROM unnest(ARRAY['claim_executions(text, integer)', 'count_unattended(text, integer)', 'living_workers()',
+           'release_executions(text)']::regprocedure[]) AS names (f)`,
       ),
     )
 
-    expect(rows).toEqual([{ app: true, public: false }])
+    expect(rows.map(({ app, public: everybody }) => [app, everybody])).toEqual([
+      [true, false],
+      [true, false],
+      [false, false],
+      [true, false],
+    ])
   })
 
   it('is the only way across: its owner reads no other column and no other table', async () => {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
 import { type Tool, ToolFailed } from '../../src/domain/tool.ts'
-import { recoverExecutions } from '../../src/operations/carry-out.ts'
+import { carryOnAll } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { callerOf } from '../support/caller.ts'
@@ -260,7 +260,7 @@ describe('take-over', () => {
     await interruptedRun(key, 'after_call', 's1_write')
     calls.length = 0
 
-    const [id] = await recoverExecutions(app)
+    const [id] = await carryOnAll(app)
 
     const run = await operations.getExecution.invoke(app, caller, { executionId: id })
     expect(run.execution).toMatchObject({ outcome: 'resolved', takeOverCount: 1 })
@@ -275,7 +275,7 @@ describe('take-over', () => {
     await interruptedRun(key, 'before_call', 's0_once')
     calls.length = 0
 
-    const [id] = await recoverExecutions(app)
+    const [id] = await carryOnAll(app)
 
     const run = await operations.getExecution.invoke(app, caller, { executionId: id })
     expect(run.execution.reason?.code).toBe('outcome_unknown')
@@ -295,7 +295,7 @@ describe('take-over', () => {
     await expect(start(app, key)).rejects.toThrow('away')
     isAway = false
 
-    const [id] = await recoverExecutions(app)
+    const [id] = await carryOnAll(app)
 
     const run = await operations.getExecution.invoke(app, caller, { executionId: id })
     expect(run.execution.outcome).toBe('resolved')
@@ -311,11 +311,11 @@ describe('take-over', () => {
     const key = await procedureOf(app, 'write')
     await expect(start(app, key)).rejects.toThrow('away')
 
-    expect(await recoverExecutions(app)).toEqual([])
-    expect(await recoverExecutions(app)).toEqual([])
+    expect(await carryOnAll(app)).toEqual([])
+    expect(await carryOnAll(app)).toEqual([])
     isAway = false
 
-    expect(await recoverExecutions(app)).toHaveLength(1)
+    expect(await carryOnAll(app)).toHaveLength(1)
     expect(app.abandoned.size).toBe(0)
   })
 
@@ -416,11 +416,11 @@ describe('take-over', () => {
     }
     for (let takeOver = 1; takeOver <= 5; takeOver += 1) {
       const worker = await context(dying)
-      expect(await recoverExecutions(worker)).toEqual([])
+      expect(await carryOnAll(worker)).toEqual([])
       await worker[Symbol.asyncDispose]()
     }
 
-    const [id] = await recoverExecutions(app)
+    const [id] = await carryOnAll(app)
 
     const run = await operations.getExecution.invoke(app, caller, { executionId: id })
     expect(run.execution.reason?.code).toBe('recovery_exhausted')

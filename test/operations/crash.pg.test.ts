@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createContext } from '../../src/context.ts'
-import { claimExecution, findExecution, insertExecution } from '../../src/db/queries/executions.ts'
+import { findExecution, insertExecution } from '../../src/db/queries/executions.ts'
+import { claimExecution, handBackExecution } from '../../src/db/queries/work.ts'
 import { isServiceError } from '../../src/domain/errors.ts'
 import { newId } from '../../src/domain/ids.ts'
-import { recoverExecutions } from '../../src/operations/carry-out.ts'
+import { carryOnAll } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { openTestApp, seedProcedures } from '../support/app.ts'
@@ -45,7 +46,7 @@ describe('a living worker', () => {
     await using busy = await createContext(db.database, config, {
       embedder: ngramEmbedder,
       onBoundary(boundary, detail) {
-        if (boundary === 'after_commit' && detail === 'start') seen.push(recoverExecutions(other))
+        if (boundary === 'after_commit' && detail === 'start') seen.push(carryOnAll(other))
       },
     })
 
@@ -101,10 +102,10 @@ describe('a stale fence', () => {
       idempotencyKey: null,
       requestHash: null,
     })
-    const execution = await findExecution(tenant.kysely, executionId)
-    if (stale === undefined || execution === undefined) throw new Error('not started')
+    if (stale === undefined) throw new Error('not started')
+    await handBackExecution(tenant, stale, 0)
     const claims = await Promise.all(
-      [1, 2].map(() => claimExecution(tenant.kysely, execution, app.worker.id)),
+      [1, 2].map(() => claimExecution(tenant, executionId, app.worker.id)),
     )
     const row = {
       ordinal: 1,

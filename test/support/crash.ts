@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { expect } from 'vitest'
 import type { DatabaseConfig } from '../../src/config/config.ts'
 import { type AppContext, openContext } from '../../src/context.ts'
-import { recoverExecutions } from '../../src/operations/carry-out.ts'
+import { carryOnAll } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { callerOf } from './caller.ts'
@@ -39,7 +39,7 @@ export async function expectWhole(database: DatabaseConfig, wasStarted: boolean)
     { database, tenantId: 'default', logLevel: 'silent' },
     { embedder: ngramEmbedder },
   )
-  await recoverExecutions(app)
+  await carryOnAll(app)
   const done = wasStarted ? 1 : 0
 
   const runs = await operations.listExecutions.invoke(app, callerOf(), {})

@@ -57,6 +57,9 @@ export interface Execution extends ExecutionListItem {
   readonly revision: number
   readonly fence: number
   readonly takeOverCount: number
+  readonly cancelRequested: boolean
+  readonly pauseRequested: boolean
+  readonly wakeAt: Date | null
   readonly startedAt: Date | null
 }
 
@@ -72,7 +75,8 @@ export interface NewExecution {
     readonly toolContracts: Readonly<Record<string, string>>
   }
   readonly durability: Durability
-  readonly workerId: Id<'worker'>
+  /** Null: it is left for any worker to begin. */
+  readonly workerId: Id<'worker'> | null
   readonly context: JsonObject | null
   readonly customerId: string | null
   readonly ticketId: string | null
@@ -86,14 +90,15 @@ const insert = `
     tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, status,
     semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of,
     idempotency_key, request_hash, tool_contracts, fence, worker_id, revision, created_at, started_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', $8, $9, 'automatic', $10::jsonb, $11::jsonb, $12::jsonb, $13, $14,
-    $15::jsonb, $16, $17, $18, $19::jsonb, 1, $20, 1, $21, $21)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $20::text IS NULL THEN 'pending' ELSE 'running' END, $8, $9,
+    'automatic', $10::jsonb, $11::jsonb, $12::jsonb, $13, $14, $15::jsonb, $16, $17, $18, $19::jsonb, 1, $20, 1, $21,
+    CASE WHEN $20::text IS NOT NULL THEN $21::timestamptz END)
   ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
   RETURNING id`
 
 /**
- * Stores a new execution, running and claimed by the worker, in one commit. Answers its claim, or undefined when the
- * idempotency key is taken.
+ * Stores a new execution in one commit: running and claimed by the worker, or pending for any. Answers its claim, or
+ * undefined when the idempotency key is taken.
  *
  * @throws ServiceError `PROCEDURE_NOT_ACTIVE` when the version is not active any more: the database refuses it.
  */
@@ -202,31 +207,6 @@ export async function listSteps(db: Db, executionId: Id<'execution'>): Promise<r
   return rows.map(toStepRow)
 }
 
-/**
- * Takes an execution over for a worker, unless another one did so first: raises its fence, so that whatever its last
- * worker still writes is refused.
- */
-export async function claimExecution(
-  db: Db,
-  execution: Execution,
-  workerId: Id<'worker'>,
-): Promise<Claim | undefined> {
-  const row = await db
-    .updateTable('executions')
-    .set((eb) => ({
-      worker_id: workerId,
-      fence: eb('fence', '+', 1),
-      take_over_count: eb('take_over_count', '+', 1),
-      revision: eb('revision', '+', 1),
-    }))
-    .where('id', '=', execution.id)
-    .where('fence', '=', execution.fence)
-    .where('status', '=', 'running')
-    .returning(['tenant_id', 'fence'])
-    .executeTakeFirst()
-  return row && { tenantId: row.tenant_id, executionId: execution.id, fence: row.fence }
-}
-
 /** The record of an execution, as replay and recovery read it. */
 export function toRecord(execution: Execution, rows: readonly StepRow[]): ExecutionRecord {
   const { id, requester, startedAt, createdAt, input, ticket } = execution
@@ -303,6 +283,9 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     revision: row.revision,
     fence: row.fence,
     takeOverCount: row.take_over_count,
+    cancelRequested: row.cancel_requested_at !== null,
+    pauseRequested: row.pause_requested_at !== null,
+    wakeAt: row.wake_at,
     startedAt: row.started_at,
   }
 }

@@ -1,5 +1,4 @@
 import { type AuditEvent, type AuditHead, findBrokenLink } from '../../domain/audit.ts'
-import type { Id } from '../../domain/ids.ts'
 import type { Database } from '../connect.ts'
 
 /** What the server says of itself and of who is connected. */
@@ -52,19 +51,6 @@ export async function hasTenant(database: Database, tenantId: string): Promise<b
     .forTenant(tenantId)
     .query('tenant_exists', 'SELECT FROM tenants WHERE id = $1', [tenantId])
   return rows.length > 0
-}
-
-/** How many executions, of all tenants, wait to be carried on by a living process: counted up to 1,000. */
-export async function countInterrupted(
-  database: Database,
-  workerId: Id<'worker'>,
-): Promise<number> {
-  const [row] = await database.system.query<{ n: number }>(
-    'interrupted_count',
-    'SELECT count(*)::integer AS n FROM orphaned_executions($1, 1000)',
-    [workerId],
-  )
-  return row?.n ?? 0
 }
 
 /**

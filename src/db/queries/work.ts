@@ -1,0 +1,114 @@
+import type { StepRow } from '../../domain/execution.ts'
+import type { Id } from '../../domain/ids.ts'
+import type { Claim } from '../../executor/ports.ts'
+import type { Database, TenantDb } from '../connect.ts'
+
+interface ClaimedRow {
+  readonly tenant_id: string
+  readonly id: Id<'execution'>
+  readonly fence: number
+}
+
+/**
+ * Claims up to `max` executions that nobody has, of all tenants in turn, the oldest first: those that were only stored,
+ * were handed back or released, or whose timer is due. Their fence rises, so that whatever an earlier worker still writes
+ * is refused. Any number of processes may ask at once; each execution goes to one of them.
+ */
+export async function claimExecutions(
+  database: Database,
+  workerId: Id<'worker'>,
+  max: number,
+): Promise<readonly Claim[]> {
+  const rows = await database.system.query<ClaimedRow & { fence: number }>(
+    'executions_claim',
+    'SELECT tenant_id, id, fence FROM claim_executions($1, $2)',
+    [workerId, max],
+  )
+  return rows.map(toClaim)
+}
+
+/** Takes the executions of workers that are gone away from them, and answers how many they were. */
+export async function releaseExecutions(
+  database: Database,
+  workerId: Id<'worker'>,
+): Promise<number> {
+  const [row] = await database.system.query<{ n: number }>(
+    'executions_release',
+    'SELECT release_executions($1) AS n',
+    [workerId],
+  )
+  return row?.n ?? 0
+}
+
+/** How many executions, of all tenants, wait for a worker or are with one that is gone: counted up to 1,000. */
+export async function countUnattended(database: Database, workerId: Id<'worker'>): Promise<number> {
+  const [row] = await database.system.query<{ n: number }>(
+    'executions_unattended',
+    'SELECT count_unattended($1, 1000) AS n',
+    [workerId],
+  )
+  return row?.n ?? 0
+}
+
+const claimOne = `
+  UPDATE executions SET status = 'running', worker_id = $3, fence = fence + 1, revision = revision + 1, wake_at = NULL,
+    started_at = coalesce(started_at, clock_timestamp())
+  WHERE tenant_id = $1 AND id = $2
+    AND (status IN ('waiting', 'paused') OR (status IN ('pending', 'running') AND worker_id IS NULL))
+  RETURNING tenant_id, id, fence`
+
+/** Claims one execution that nobody has, whatever it waits for. Undefined when somebody has it, or it has ended. */
+export async function claimExecution(
+  db: TenantDb,
+  id: Id<'execution'>,
+  workerId: Id<'worker'>,
+): Promise<Claim | undefined> {
+  const [row] = await db.query<ClaimedRow>('execution_claim', claimOne, [db.tenantId, id, workerId])
+  return row && toClaim(row)
+}
+
+const handBackOne = `
+  UPDATE executions SET worker_id = NULL, take_over_count = take_over_count + $4, revision = revision + 1
+  WHERE tenant_id = $1 AND id = $2 AND fence = $3 AND status = 'running'`
+
+/** Gives a claim up, so that anybody may take the execution. `failures` (0 or 1) counts as a take-over does. */
+export async function handBackExecution(
+  db: TenantDb,
+  { tenantId, executionId, fence }: Claim,
+  failures: 0 | 1,
+): Promise<void> {
+  await db.query('execution_hand_back', handBackOne, [tenantId, executionId, fence, failures])
+}
+
+const attach = `
+  UPDATE escalations SET late_outcomes = coalesce(late_outcomes, '[]') || $3::jsonb
+  WHERE tenant_id = $1 AND execution_id = $2
+  RETURNING id`
+
+/** Adds what came of a call, after its execution was taken over, to the escalation; false when there is none. */
+export async function attachLateOutcome(
+  db: TenantDb,
+  executionId: Id<'execution'>,
+  row: StepRow,
+): Promise<boolean> {
+  const { stepKey, tool, status, attempt, output, attempts } = row
+  const last = attempts?.at(-1)
+  const outcome = {
+    stepKey,
+    tool,
+    attempt,
+    result: last === undefined || status === 'completed' ? 'done' : last.result,
+    output,
+    message: last?.message ?? null,
+  }
+  const rows = await db.query('late_outcome_attach', attach, [
+    db.tenantId,
+    executionId,
+    JSON.stringify([outcome]),
+  ])
+  return rows.length > 0
+}
+
+function toClaim({ tenant_id, id, fence }: ClaimedRow): Claim {
+  return { tenantId: tenant_id, executionId: id, fence }
+}

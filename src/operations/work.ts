@@ -1,0 +1,94 @@
+import type { AppContext } from '../context.ts'
+import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
+
+/** How a process works on the executions that nobody has. */
+export interface WorkOptions {
+  /** The most executions at once, from 1; default 16. */
+  readonly concurrency?: number
+  /** How often an idle worker looks for work, in milliseconds from 10; default 250. */
+  readonly pollMs?: number
+  /** Told the id of each execution that was carried on, to its end or its next wait. */
+  readonly onCarriedOn?: (executionId: string) => void
+}
+
+/** A process at work. */
+export interface Working {
+  /**
+   * Takes no more work, lets each run finish the step that it is at, and gives the runs back. Resolves when all are, at
+   * the latest after `graceMs` (default 10 s): what is still going then is what a crash would leave.
+   */
+  stop(graceMs?: number): Promise<void>
+}
+
+/** How often the executions of workers that are gone are looked for. */
+const releaseEveryMs = 1_000
+/** After the database could not be asked, it is asked again after this long, and twice as long each time up to the other. */
+const firstPauseMs = 250
+const longestPauseMs = 5_000
+
+/** Works on the executions that nobody has, until it is stopped. What goes wrong is logged, and tried again. */
+export function startWorking(
+  app: AppContext,
+  { concurrency = 16, pollMs = 250, onCarriedOn }: WorkOptions = {},
+): Working {
+  const running = new Set<Promise<void>>()
+  const stopping = new AbortController()
+
+  async function run(claim: Parameters<typeof carryOnOne>[1]): Promise<void> {
+    const went = await carryOnOne(app, claim)
+    if (went) onCarriedOn?.(claim.executionId)
+    // What failed is claimed again at once; a moment in between keeps it from taking all of the worker's time.
+    else await pause(pollMs, stopping.signal)
+  }
+
+  async function loop(): Promise<void> {
+    let pauseMs = firstPauseMs
+    let releasedAt = Number.NEGATIVE_INFINITY
+    while (!stopping.signal.aborted) {
+      try {
+        if (performance.now() - releasedAt >= releaseEveryMs) {
+          await takeFromTheGone(app)
+          releasedAt = performance.now()
+        }
+        const free = concurrency - running.size
+        const claims = free === 0 ? [] : await claimWork(app, free)
+        for (const claim of claims) {
+          const one = run(claim).finally(() => running.delete(one))
+          running.add(one)
+        }
+        pauseMs = firstPauseMs
+        // As long as there is work, the next is looked for as soon as a place is free.
+        if (claims.length > 0 && running.size >= concurrency) await Promise.race(running)
+        else if (claims.length === 0) await pause(pollMs, stopping.signal)
+      } catch (error) {
+        app.log.warn({ err: error, pauseMs }, 'work could not be looked for; it is tried again')
+        await pause(pauseMs, stopping.signal)
+        pauseMs = Math.min(2 * pauseMs, longestPauseMs)
+      }
+    }
+  }
+
+  const looping = loop()
+  return {
+    async stop(graceMs = 10_000) {
+      app.worker.stop()
+      stopping.abort()
+      const done = new AbortController()
+      const all = looping.then(() => Promise.allSettled(running)).then(() => done.abort())
+      await Promise.race([all, pause(graceMs, done.signal)])
+    },
+  }
+}
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const timer = setTimeout(end, ms)
+    function end(): void {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    signal?.addEventListener('abort', end)
+  })
+}
