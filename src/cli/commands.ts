@@ -6,6 +6,7 @@ import { executionCommands } from './execution-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
 import { serviceCommands } from './service-commands.ts'
 import { ticketCommands } from './ticket-commands.ts'
+import { worker } from './worker.ts'
 
 /** Every command, in the order of the help. The session knows them all, and is one more. */
 export const commands: readonly Command[] = [
@@ -15,5 +16,6 @@ export const commands: readonly Command[] = [
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,
+  worker,
   ...serviceCommands,
 ]

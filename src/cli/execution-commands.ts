@@ -1,6 +1,9 @@
+import { cancelExecution } from '../operations/cancel-execution.ts'
 import { getExecution } from '../operations/get-execution.ts'
 import { listExecutions } from '../operations/list-executions.ts'
+import { pauseExecution } from '../operations/pause-execution.ts'
 import { replayExecution } from '../operations/replay-execution.ts'
+import { resumeExecution } from '../operations/resume-execution.ts'
 import { startExecution } from '../operations/start-execution.ts'
 import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
 import { exitCodes } from './failures.ts'
@@ -52,7 +55,11 @@ const start: Command = {
   path: 'executions start',
   summary: startExecution.summary,
   arguments: [{ usage: '<KEY>', text: 'the key of a procedure' }],
-  options: [...startOptions, { usage: '--ticket <TEXT>', text: "the customer's message" }],
+  options: [
+    ...startOptions,
+    { usage: '--ticket <TEXT>', text: "the customer's message" },
+    { usage: '--detach', text: 'only store the run, and leave it to a worker' },
+  ],
   notes:
     'The exit code is 0 whenever the run was carried out, escalations included; execution.status says how it ended.',
   async run(shell, given) {
@@ -67,12 +74,29 @@ const start: Command = {
         input,
         customerId: given.find('customer'),
         idempotencyKey: given.find('idempotency-key'),
+        detach: given.has('detach'),
       },
       liveSteps(terminal),
     )
     return { output, screen: endScreen(terminal, output) }
   },
 }
+
+const controls = [
+  ['cancel', cancelExecution],
+  ['pause', pauseExecution],
+  ['resume', resumeExecution],
+] as const
+
+const control = controls.map(([name, operation]) =>
+  operationCommand({
+    path: `executions ${name}`,
+    operation,
+    arguments: [executionId],
+    input: (given) => ({ executionId: given.text('ID') }),
+    screen: (run, terminal) => endScreen(terminal, run),
+  }),
+)
 
 const replay = operationCommand({
   path: 'executions replay',
@@ -94,4 +118,4 @@ const replay = operationCommand({
   exitCode: ({ agrees }) => (agrees ? exitCodes.done[0] : exitCodes.disagrees[0]),
 })
 
-export const executionCommands: readonly Command[] = [list, show, start, replay]
+export const executionCommands: readonly Command[] = [list, show, start, ...control, replay]

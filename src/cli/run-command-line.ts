@@ -78,6 +78,10 @@ async function untilSignal(
 ): Promise<number> {
   let interrupted = false
   const leave = (): void => {
+    if (shell.interrupt()) {
+      terminal.notice('\nStopping: each run finishes the step that it is at. Again to end at once.')
+      return
+    }
     terminal.notice(
       '\nInterrupted. Nothing is lost: a run that was going on is carried on by the next command on this data.',
     )
@@ -87,8 +91,8 @@ async function untilSignal(
     setTimeout(end, closeWithinMs)
     shell[Symbol.asyncDispose]().then(end, end)
   }
-  process.once('SIGINT', leave)
-  process.once('SIGTERM', leave)
+  process.on('SIGINT', leave)
+  process.on('SIGTERM', leave)
   try {
     return await run()
   } catch (error) {

@@ -76,6 +76,7 @@ export function endScreen(terminal: Terminal, { execution, steps, reply }: RunOu
   const lines = [
     `${label(terminal, 'Outcome')}${terminal.style(tone, end)} ${terminal.style('quiet', `(${execution.id}, ${countText(steps.length, 'step')}${took})`)}`,
     ...reasonLines(terminal, execution.reason),
+    ...standingLines(terminal, execution),
   ]
   if (reply !== null)
     lines.push(`${label(terminal, 'Reply')}${terminal.wrap(reply.text, labelWidth)}`)
@@ -92,6 +93,25 @@ export function label(terminal: Terminal, text: string): string {
 /** A labelled text in as many lines as it takes. */
 export function labelled(terminal: Terminal, name: string, text: string): string {
   return `${label(terminal, name)}${terminal.wrap(text, labelWidth)}`
+}
+
+/** How a run that has not ended goes on. */
+function standingLines(
+  terminal: Terminal,
+  { id, status, wakeAt, cancelRequested, pauseRequested }: RunOutput['execution'],
+): readonly string[] {
+  const texts: Readonly<Record<string, string>> = {
+    pending: "by a worker: 'stepwarden worker' is one",
+    waiting: `at ${instantText(wakeAt)}, by a worker or the next command`,
+    paused: `with 'stepwarden executions resume ${id}'`,
+    running: cancelRequested
+      ? 'it ends before its next step'
+      : pauseRequested
+        ? 'it is held before its next step'
+        : 'by the worker that has it',
+  }
+  const text = texts[status]
+  return text === undefined ? [] : [labelled(terminal, 'Goes on', text)]
 }
 
 function reasonLines(terminal: Terminal, reason: Reason | null): readonly string[] {

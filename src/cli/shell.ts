@@ -48,6 +48,7 @@ export class Shell implements AsyncDisposable {
   readonly #workingDirectory: string
   #config: Config | undefined
   #opening: Promise<AppContext> | undefined
+  #interrupt: (() => void) | undefined
 
   constructor({ terminal, parts, environment, workingDirectory }: ShellOptions) {
     this.terminal = terminal
@@ -88,6 +89,24 @@ export class Shell implements AsyncDisposable {
   async bareApp(): Promise<AppContext> {
     this.#opening ??= openContext(this.config)
     return this.#opening
+  }
+
+  /**
+   * For a command that goes on until it is stopped: resolves when the person asks for that, and leaves it to the command
+   * to end well. Without a command that waits for it, an interruption ends the process.
+   */
+  untilInterrupted(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#interrupt = resolve
+    })
+  }
+
+  /** Tells the command that it is to end; false when it does not wait for that, or was told already. */
+  interrupt(): boolean {
+    const interrupt = this.#interrupt
+    this.#interrupt = undefined
+    interrupt?.()
+    return interrupt !== undefined
   }
 
   async call<I, O>(

@@ -64,13 +64,15 @@ interface Statement {
 const statements = new Map<string, Statement>()
 
 /** The statement for a commit of this shape, made once, so that it stays prepared under its name. */
-function statementFor({ added, changed, end, leave }: Commit): Statement {
+function statementFor({ added, changed, end, leave, intent }: Commit): Statement {
   const rows = added.length > maxPlainRows ? 'json' : String(added.length)
   const ending = endingOf(end, leave)
-  const name = `journal_${ending}_${rows}${changed.length > 0 ? '_changed' : ''}`
+  const hasChanged = changed.length > 0
+  const hasIntent = intent !== undefined
+  const name = `journal_${ending}_${rows}${hasChanged ? '_changed' : ''}${hasIntent ? '_intent' : ''}`
   const known = statements.get(name)
   if (known !== undefined) return known
-  const made = { name, text: statementText(ending, added.length, changed.length > 0) }
+  const made = { name, text: statementText(ending, added.length, hasChanged, hasIntent) }
   statements.set(name, made)
   return made
 }
@@ -83,7 +85,12 @@ function endingOf(end: Commit['end'], leave: Commit['leave']): Ending {
   return leave === undefined ? 'go' : 'leave'
 }
 
-function statementText(ending: Ending, addedCount: number, hasChanged: boolean): string {
+function statementText(
+  ending: Ending,
+  addedCount: number,
+  hasChanged: boolean,
+  hasIntent: boolean,
+): string {
   let last = 3
   const next = (type: string): string => {
     last += 1
@@ -102,6 +109,11 @@ function statementText(ending: Ending, addedCount: number, hasChanged: boolean):
       WHERE tenant_id = $1 AND id = $2 AND fence = $3 AND status = 'running'
       RETURNING revision, cancel_requested_at, pause_requested_at, reason, ticket, ended_at)`,
   ]
+  // An intent is not written once somebody wants the run to stop, so that none is there of a call that is never made.
+  const mayBegin = hasIntent
+    ? `(r.ordinal <> ${next('int')} OR
+        (e.pause_requested_at IS NULL AND (${next('boolean')} OR e.cancel_requested_at IS NULL)))`
+    : 'true'
   if (ending === 'escalate') {
     parts.push(`x AS (
       INSERT INTO escalations (tenant_id, id, execution_id, reason, queue, priority, ticket, opened_at,
@@ -116,7 +128,7 @@ function statementText(ending: Ending, addedCount: number, hasChanged: boolean):
       UPDATE step_executions s SET status = r.status, attempt = r.attempt, output = r.output, error = r.error,
         attempts = r.attempts, ended_at = r.ended_at, revision = e.revision
       FROM e CROSS JOIN jsonb_to_recordset(${next('jsonb')}) AS r(${recordType})
-      WHERE s.tenant_id = $1 AND s.execution_id = $2 AND s.ordinal = r.ordinal)`)
+      WHERE s.tenant_id = $1 AND s.execution_id = $2 AND s.ordinal = r.ordinal AND ${mayBegin})`)
   }
   if (addedCount > 0) {
     const row = (): string => `(${stepColumns.map(([, type]) => next(type)).join(', ')})`
@@ -126,16 +138,20 @@ function statementText(ending: Ending, addedCount: number, hasChanged: boolean):
         : `(VALUES ${Array.from({ length: addedCount }, row).join(', ')}) AS r(${columnNames})`
     parts.push(`a AS (
       INSERT INTO step_executions (tenant_id, execution_id, ${columnNames}, revision)
-      SELECT $1, $2, r.*, e.revision FROM e CROSS JOIN ${source})`)
+      SELECT $1, $2, r.*, e.revision FROM e CROSS JOIN ${source}${hasIntent ? ` WHERE ${mayBegin}` : ''})`)
   }
   return `WITH ${parts.join(',\n    ')}\n  SELECT cancel_requested_at, pause_requested_at FROM e`
 }
 
 /** The parameters after the claim's, in the order in which `statementText` numbers them. */
-function commitValues({ added, changed, end, leave }: Commit, now: number): readonly unknown[] {
+function commitValues(
+  { added, changed, end, leave, intent }: Commit,
+  now: number,
+): readonly unknown[] {
   return [
     ...(leave === undefined ? [] : [leave.status, timeText(leave.wakeAt)]),
     ...(end === undefined ? [] : endValues(end, now)),
+    ...(intent === undefined ? [] : [intent.ordinal, intent.despiteCancel]),
     ...(changed.length > 0 ? [JSON.stringify(changed.map(toRecord))] : []),
     ...(added.length > maxPlainRows
       ? [JSON.stringify(added.map(toRecord))]

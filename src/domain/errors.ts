@@ -183,6 +183,11 @@ const registry = {
     'not_found',
     (d) => `There is no execution ${d.executionId}. List them to see which there are.`,
   ),
+  EXECUTION_ENDED: define<{ executionId: string; status: string }>(
+    'conflict',
+    (d) =>
+      `Execution ${d.executionId} has ended as ${d.status}; nothing can be changed about it any more.`,
+  ),
   IDEMPOTENCY_KEY_REUSED: define<{ idempotencyKey: string; executionId: string }>(
     'invalid',
     (d) =>

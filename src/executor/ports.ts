@@ -30,6 +30,11 @@ export interface Commit {
   /** Rows that were committed while they were running, as they are now. */
   readonly changed: readonly StepRow[]
   readonly end?: ExecutionEnd | undefined
+  /**
+   * The row among them that begins a write. It is left out when the run is to be paused, or to be cancelled unless
+   * `despiteCancel`; the flags that come back say so.
+   */
+  readonly intent?: { readonly ordinal: number; readonly despiteCancel: boolean } | undefined
   /** Gives the claim up in the same moment. Never together with `end`. */
   readonly leave?: Leave | undefined
 }

@@ -104,6 +104,9 @@ function foldAttempts(
   for (const attempt of recorded.attempts ?? []) {
     row = recordAttempt(row, attempt)
     state = apply(state, row)
+    // A run that was left between two attempts: the next one was not begun.
+    const isLeft = recorded.status === 'running' && recorded.attempts?.length === recorded.attempt
+    if (isLeft && attempt.attempt === recorded.attempt) return { row, state, decisions }
     const command = decide(plan, state, attempt.endedAt)
     decisions += 1
     if (command.kind === 'end') return { row, state, decisions }

@@ -103,7 +103,8 @@ class Run {
       }
       const { notBefore } = command.call
       if (notBefore - now > maxHeldWaitMs) return this.#leave('waiting', notBefore)
-      this.#take(await this.#call(command.row, command.call))
+      const row = await this.#call(command.row, command.call)
+      if (row !== undefined) this.#take(row)
     }
   }
 
@@ -130,10 +131,11 @@ class Run {
     this.#uncommitted.set(row.ordinal, row)
   }
 
-  async #call(row: StepRow, call: ToolCall): Promise<StepRow> {
+  /** Makes one attempt, and answers the row with what came of it; undefined when the run is to stop before it. */
+  async #call(row: StepRow, call: ToolCall): Promise<StepRow | undefined> {
     const waitMs = call.notBefore - this.#ports.clock.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    if (call.effect === 'write') await this.#commitIntent(row)
+    if (call.effect === 'write' && !(await this.#commitIntent(row))) return undefined
     this.#ports.onBoundary?.('before_call', row.stepKey)
     const observation = await this.#observe(row, call)
     this.#ports.onBoundary?.('after_call', row.stepKey)
@@ -142,15 +144,26 @@ class Run {
     return concluded
   }
 
-  /** After this the write may be made: its intent is committed, and nobody else believes that the run is theirs. */
-  async #commitIntent(row: StepRow): Promise<void> {
+  /**
+   * Commits that a write is about to be made; false when it must not be, and nothing says so. After this nobody else
+   * believes that the run is theirs.
+   */
+  async #commitIntent(row: StepRow): Promise<boolean> {
     const { lease } = this.#ports
     await this.#commit({ intent: row })
+    if (this.#isWithheld()) return false
     // A process that was frozen finds its lease gone. The commit that follows proves that nobody has taken over.
     while (lease !== undefined && !lease.isHeld()) {
       await lease.renew()
-      await this.#commit({})
+      await this.#commit()
     }
+    return true
+  }
+
+  /** Whether an operator's word keeps the next write back. While it is open whether a write was made, only a pause does. */
+  #isWithheld(): boolean {
+    const { cancelRequested, pauseRequested } = this.#flags
+    return pauseRequested || (cancelRequested && !this.#isWriteOpen())
   }
 
   async #observe(row: StepRow, call: ToolCall): Promise<ToolObservation> {
@@ -207,13 +220,19 @@ class Run {
     readonly end?: ExecutionEnd
     readonly leave?: Leave
   } = {}): Promise<void> {
-    if (intent !== undefined) this.#uncommitted.set(intent.ordinal, intent)
-    const rows = [...this.#uncommitted.values()]
-    const added = rows.filter(({ ordinal }) => !this.#running.has(ordinal))
-    const changed = rows.filter(({ ordinal }) => this.#running.has(ordinal))
+    const begun = intent && {
+      ordinal: intent.ordinal,
+      despiteCancel: this.#isWriteOpen(),
+    }
+    const rows = new Map(this.#uncommitted)
+    if (intent !== undefined) rows.set(intent.ordinal, intent)
+    const all = [...rows.values()]
+    const added = all.filter(({ ordinal }) => !this.#running.has(ordinal))
+    const changed = all.filter(({ ordinal }) => this.#running.has(ordinal))
     this.#ports.onBoundary?.('before_commit', end === undefined ? '' : 'end')
     try {
-      this.#flags = await this.#ports.journal.commit(this.#claim, { added, changed, end, leave })
+      const commit = { added, changed, end, leave, intent: begun }
+      this.#flags = await this.#ports.journal.commit(this.#claim, commit)
     } catch (error) {
       if (isServiceError(error, 'LEASE_LOST') && this.#writeOutcome !== undefined) {
         this.#ports.onLateOutcome?.(this.#writeOutcome)
@@ -221,14 +240,21 @@ class Run {
       throw error
     }
     this.#writeOutcome = undefined
-    for (const { ordinal, status } of rows) {
+    this.#uncommittedBytes = 0
+    const kept = new Map<number, StepRow>()
+    if (intent !== undefined && this.#isWithheld()) {
+      // What the step had come to before is still to be written.
+      const before = this.#uncommitted.get(intent.ordinal)
+      if (before !== undefined) kept.set(before.ordinal, before)
+      rows.delete(intent.ordinal)
+    }
+    for (const { ordinal, status } of rows.values()) {
       if (status === 'running') this.#running.add(ordinal)
       else this.#running.delete(ordinal)
     }
-    this.#uncommitted = new Map()
-    this.#uncommittedBytes = 0
+    this.#uncommitted = kept
     this.#ports.onBoundary?.('after_commit', end === undefined ? '' : 'end')
-    this.#ports.onCommitted?.(rows)
+    this.#ports.onCommitted?.([...rows.values()])
   }
 
   async #end(end: ExecutionEnd): Promise<RunResult> {

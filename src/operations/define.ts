@@ -92,7 +92,8 @@ export function defineOperation<I, O>(
 /**
  * Declares an administrative operation: `change` runs inside one transaction, and what it did is written to the audit
  * log as the last statement of that transaction, or nothing happened at all. `prepare` does beforehand what must not
- * hold a transaction open (embedding a text).
+ * hold a transaction open (embedding a text). An `output` that is a function is asked for once the transaction is
+ * committed, and may carry on from there; what it throws does not undo the act.
  */
 export function defineAdministration<I, O, P = undefined>(
   declared: Declared<I, O> & {
@@ -102,7 +103,10 @@ export function defineAdministration<I, O, P = undefined>(
       transaction: Transaction,
       input: I,
       prepared: P,
-    ) => Promise<{ readonly output: O; readonly audit: readonly AuditEntry[] }>
+    ) => Promise<{
+      readonly output: O | (() => Promise<O>)
+      readonly audit: readonly AuditEntry[]
+    }>
   },
 ): Operation<I, O> {
   const { change, prepare, ...contract } = declared
@@ -113,7 +117,7 @@ export function defineAdministration<I, O, P = undefined>(
       const input = admit(contract, caller, raw)
       const context = { app, caller, db: app.database.forTenant(caller.principal.tenantId) }
       const prepared = (await prepare?.(context, input)) as P
-      return context.db.kysely.transaction().execute(async (transaction) => {
+      const output = await context.db.kysely.transaction().execute(async (transaction) => {
         const { output, audit } = await change(context, transaction, input, prepared)
         for (const entry of audit) {
           await insertAuditEvent(transaction, {
@@ -125,6 +129,7 @@ export function defineAdministration<I, O, P = undefined>(
         }
         return output
       })
+      return output instanceof Function ? output() : output
     },
   }
 }

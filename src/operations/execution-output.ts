@@ -40,6 +40,9 @@ const executionOutput = executionListItem.extend({
   onBehalfOf: z.string().nullable(),
   durability: z.enum(['effect', 'step']),
   takeOverCount: z.int(),
+  cancelRequested: z.boolean().describe('It ends before its next step'),
+  pauseRequested: z.boolean().describe('It is held before its next step'),
+  wakeAt: instant.nullable().describe('When a waiting execution goes on by itself'),
   conditions: z.array(
     z.object({
       kind: z.enum(['precondition', 'rule', 'completion']),
@@ -125,6 +128,9 @@ export function toRunOutput(
       onBehalfOf: execution.onBehalfOf,
       durability: execution.durability,
       takeOverCount: execution.takeOverCount,
+      cancelRequested: execution.cancelRequested,
+      pauseRequested: execution.pauseRequested,
+      wakeAt: execution.wakeAt?.toISOString() ?? null,
       conditions: execution.conditions.map((verdict: ConditionVerdict) => ({ ...verdict })),
       durationMs: execution.endedAt === null ? null : execution.endedAt.getTime() - began.getTime(),
     },

@@ -1,6 +1,11 @@
 import type { AppContext } from '../context.ts'
-import type { TenantDb } from '../db/connect.ts'
-import { type Execution, findExecution, listSteps } from '../db/queries/executions.ts'
+import type { TenantDb, Transaction } from '../db/connect.ts'
+import {
+  type Execution,
+  findExecution,
+  listSteps,
+  lockExecution,
+} from '../db/queries/executions.ts'
 import { findReply, type StoredReply } from '../db/queries/replies.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { isExecutionEnded } from '../domain/execution.ts'
@@ -25,6 +30,20 @@ export async function readRun(
   const actions = new Map([...plan.nodes.values()].map(({ key, step }) => [key, step.action]))
   const rows = await listSteps(db.kysely, id)
   return toRunOutput(execution, rows, actions, await replyOf(app, db, execution))
+}
+
+/**
+ * An execution that has not ended, and does not before the transaction does.
+ *
+ * @throws ServiceError `EXECUTION_NOT_FOUND`, `EXECUTION_ENDED`.
+ */
+export async function lockGoing(transaction: Transaction, id: Id<'execution'>): Promise<Execution> {
+  const execution = await lockExecution(transaction, id)
+  if (execution === undefined) throw new ServiceError('EXECUTION_NOT_FOUND', { executionId: id })
+  const { status } = execution
+  if (isExecutionEnded(status))
+    throw new ServiceError('EXECUTION_ENDED', { executionId: id, status })
+  return execution
 }
 
 /** The stored reply. A process that died right after the end of a run left none: it is made now, from the record. */

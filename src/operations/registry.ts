@@ -1,6 +1,7 @@
 import { activateVersion } from './activate-version.ts'
 import { assignEscalation } from './assign-escalation.ts'
 import { calibrateEmbeddings } from './calibrate-embeddings.ts'
+import { cancelExecution } from './cancel-execution.ts'
 import { continueEmbeddingSwitch } from './continue-embedding-switch.ts'
 import { createProcedure } from './create-procedure.ts'
 import { createVersion } from './create-version.ts'
@@ -15,9 +16,11 @@ import { getStats } from './get-stats.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listProcedures } from './list-procedures.ts'
+import { pauseExecution } from './pause-execution.ts'
 import { replayExecution } from './replay-execution.ts'
 import { resolveEscalation } from './resolve-escalation.ts'
 import { resolveTicket } from './resolve-ticket.ts'
+import { resumeExecution } from './resume-execution.ts'
 import { searchProcedures } from './search-procedures.ts'
 import { startExecution } from './start-execution.ts'
 import { switchEmbeddings } from './switch-embeddings.ts'
@@ -27,6 +30,7 @@ export const operations = {
   activateVersion,
   assignEscalation,
   calibrateEmbeddings,
+  cancelExecution,
   continueEmbeddingSwitch,
   createProcedure,
   createVersion,
@@ -41,9 +45,11 @@ export const operations = {
   listEscalations,
   listExecutions,
   listProcedures,
+  pauseExecution,
   replayExecution,
   resolveEscalation,
   resolveTicket,
+  resumeExecution,
   searchProcedures,
   startExecution,
   switchEmbeddings,

@@ -22,6 +22,8 @@ export interface RunRequest {
   readonly onBehalfOf?: string | undefined
   readonly idempotencyKey?: string | undefined
   readonly durability: Durability
+  /** True: it is stored for a worker to begin, and not begun here. */
+  readonly detach?: boolean | undefined
 }
 
 /**
@@ -73,7 +75,7 @@ export async function runVersion(
     },
     version,
     durability: request.durability,
-    workerId: app.worker.id,
+    workerId: request.detach === true ? null : app.worker.id,
     context: request.context ?? null,
     customerId: request.customerId ?? null,
     ticketId: request.ticketId ?? null,

@@ -25,13 +25,21 @@ export const startInput = {
 }
 
 /**
- * Runs the active version of a procedure to its end and answers the whole record. Repeating it with the same
- * idempotency key starts nothing.
+ * Runs the active version of a procedure to its end, or until it has to wait, and answers the whole record. Repeating it
+ * with the same idempotency key starts nothing.
  */
 export const startExecution = defineOperation({
   name: 'startExecution',
   summary: 'Run the active version of a procedure',
-  input: z.strictObject({ procedureKey, ticket: ticket.optional(), ...startInput }),
+  input: z.strictObject({
+    procedureKey,
+    ticket: ticket.optional(),
+    ...startInput,
+    detach: z
+      .boolean()
+      .default(false)
+      .describe('Only store it, and leave it to a worker: the answer comes before it has begun'),
+  }),
   output: runOutput,
   errors: ['PROCEDURE_NOT_ACTIVE', 'IDEMPOTENCY_KEY_REUSED'],
   roles: ['agent', 'admin'],

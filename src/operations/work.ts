@@ -4,9 +4,9 @@ import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
 /** How a process works on the executions that nobody has. */
 export interface WorkOptions {
   /** The most executions at once, from 1; default 16. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** How often an idle worker looks for work, in milliseconds from 10; default 250. */
-  readonly pollMs?: number
+  readonly pollMs?: number | undefined
   /** Told the id of each execution that was carried on, to its end or its next wait. */
   readonly onCarriedOn?: (executionId: string) => void
 }
@@ -18,6 +18,8 @@ export interface Working {
    * the latest after `graceMs` (default 10 s): what is still going then is what a crash would leave.
    */
   stop(graceMs?: number): Promise<void>
+  /** Resolves as soon as nothing is left to do, here and now. */
+  untilIdle(): Promise<void>
 }
 
 /** How often the executions of workers that are gone are looked for. */
@@ -33,6 +35,10 @@ export function startWorking(
 ): Working {
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
+  let becomeIdle = (): void => {}
+  const idle = new Promise<void>((resolve) => {
+    becomeIdle = resolve
+  })
 
   async function run(claim: Parameters<typeof carryOnOne>[1]): Promise<void> {
     const went = await carryOnOne(app, claim)
@@ -59,7 +65,10 @@ export function startWorking(
         pauseMs = firstPauseMs
         // As long as there is work, the next is looked for as soon as a place is free.
         if (claims.length > 0 && running.size >= concurrency) await Promise.race(running)
-        else if (claims.length === 0) await pause(pollMs, stopping.signal)
+        else if (claims.length === 0) {
+          if (running.size === 0) becomeIdle()
+          await pause(pollMs, stopping.signal)
+        }
       } catch (error) {
         app.log.warn({ err: error, pauseMs }, 'work could not be looked for; it is tried again')
         await pause(pauseMs, stopping.signal)
@@ -77,6 +86,7 @@ export function startWorking(
       const all = looping.then(() => Promise.allSettled(running)).then(() => done.abort())
       await Promise.race([all, pause(graceMs, done.signal)])
     },
+    untilIdle: () => idle,
   }
 }
 

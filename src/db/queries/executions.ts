@@ -21,7 +21,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { StepKind } from '../../domain/step.ts'
 import type { Claim } from '../../executor/ports.ts'
-import type { Db, TenantDb } from '../connect.ts'
+import type { Db, TenantDb, Transaction } from '../connect.ts'
 import type { ExecutionsTable, StepExecutionsTable } from '../tables.ts'
 
 /** An execution as lists show it. */
@@ -148,6 +148,20 @@ function constraintOf(error: unknown): unknown {
 
 export async function findExecution(db: Db, id: Id<'execution'>): Promise<Execution | undefined> {
   const row = await db.selectFrom('executions').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && toExecution(row)
+}
+
+/** Like `findExecution`; until the transaction ends nobody else changes the row. */
+export async function lockExecution(
+  transaction: Transaction,
+  id: Id<'execution'>,
+): Promise<Execution | undefined> {
+  const row = await transaction
+    .selectFrom('executions')
+    .selectAll()
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
   return row && toExecution(row)
 }
 

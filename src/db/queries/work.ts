@@ -1,7 +1,7 @@
 import type { StepRow } from '../../domain/execution.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Claim } from '../../executor/ports.ts'
-import type { Database, TenantDb } from '../connect.ts'
+import type { Database, TenantDb, Transaction } from '../connect.ts'
 
 interface ClaimedRow {
   readonly tenant_id: string
@@ -78,6 +78,50 @@ export async function handBackExecution(
   failures: 0 | 1,
 ): Promise<void> {
   await db.query('execution_hand_back', handBackOne, [tenantId, executionId, fence, failures])
+}
+
+/** What an operator may want of an execution that has not ended. */
+export type Mark = 'cancel' | 'pause' | 'resume'
+
+/**
+ * Marks an execution that has not ended and is locked. One that nobody works on is paused at once, the
+ * others before their next step; one that is resumed is anybody's. A mark that is there already stays as it is.
+ */
+export async function markExecution(
+  transaction: Transaction,
+  mark: Mark,
+  id: Id<'execution'>,
+  at: Date,
+): Promise<void> {
+  await transaction
+    .updateTable('executions')
+    .set((eb) => ({
+      revision: eb('revision', '+', 1),
+      ...(mark === 'cancel' && {
+        cancel_requested_at: eb.fn.coalesce('cancel_requested_at', eb.val(at)),
+      }),
+      ...(mark === 'pause' && {
+        pause_requested_at: eb.fn.coalesce('pause_requested_at', eb.val(at)),
+        wake_at: null,
+        status: eb
+          .case()
+          .when('worker_id', 'is', null)
+          .then(eb.val('paused' as const))
+          .else(eb.ref('status'))
+          .end(),
+      }),
+      ...(mark === 'resume' && {
+        pause_requested_at: null,
+        status: eb
+          .case()
+          .when('status', '=', 'paused')
+          .then(eb.val('running' as const))
+          .else(eb.ref('status'))
+          .end(),
+      }),
+    }))
+    .where('id', '=', id)
+    .execute()
 }
 
 const attach = `

@@ -1,0 +1,321 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
+import { defineTool } from '../../src/domain/define-tool.ts'
+import { ToolFailed } from '../../src/domain/tool.ts'
+import { operations } from '../../src/operations/registry.ts'
+import { startWorking } from '../../src/operations/work.ts'
+import { openTestApp } from '../support/app.ts'
+import { callerOf } from '../support/caller.ts'
+
+/** What each call of the tools answers; a test may put something else here. */
+const answers = new Map<string, () => Promise<unknown>>()
+const calls: string[] = []
+
+function tool(name: string, effect: 'read' | 'write') {
+  return defineTool({
+    name,
+    description: name,
+    effect,
+    idempotent: true,
+    input: z.object({}),
+    output: z.object({ ok: z.boolean() }),
+    run: async () => {
+      calls.push(name)
+      return ((await answers.get(name)?.()) ?? { ok: true }) as { ok: boolean }
+    },
+  })
+}
+
+const tools = [tool('read', 'read'), tool('write', 'write')]
+const { app, db } = await openTestApp({ tools })
+const caller = callerOf()
+
+let count = 0
+async function procedureOf(...steps: readonly object[]): Promise<string> {
+  count += 1
+  const procedureKey = `PLAYBOOK_${count}`
+  await operations.createProcedure.invoke(app, caller, {
+    definition: {
+      key: procedureKey,
+      name: procedureKey,
+      description: procedureKey,
+      issuePatterns: [],
+      steps: steps.map((step, index) => ({ key: `s${index}`, action: 'Do it', ...step })),
+    },
+  })
+  const version = { procedureKey, versionNumber: 1, seenActive: null }
+  await operations.activateVersion.invoke(app, caller, version)
+  return procedureKey
+}
+
+const start = (procedureKey: string, more: object = {}) =>
+  operations.startExecution.invoke(app, caller, { procedureKey, ...more })
+const get = (executionId: string) => operations.getExecution.invoke(app, caller, { executionId })
+const onlyRunOf = async (procedureKey: string) => {
+  const { items } = await operations.listExecutions.invoke(app, caller, { procedureKey })
+  return items[0]?.id ?? ''
+}
+const statusOf = async (executionId: string) => {
+  const { execution } = await get(executionId)
+  return execution.outcome ?? execution.status
+}
+const agrees = async (executionId: string) =>
+  (await operations.replayExecution.invoke(app, caller, { executionId })).agrees
+
+/** Lets this process work until a run stands as it should. */
+async function workUntil(executionId: string, status: string, on: AppContext = app): Promise<void> {
+  const working = startWorking(on, { pollMs: 10 })
+  try {
+    await vi.waitFor(async () => expect(await statusOf(executionId)).toBe(status), 10_000)
+  } finally {
+    await working.stop()
+  }
+}
+
+/** A call of a tool that lasts until it is let go. */
+function held(name: string) {
+  let letGo = (): void => {}
+  let begun = (): void => {}
+  const isBegun = new Promise<void>((resolve) => {
+    begun = resolve
+  })
+  const goes = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  answers.set(name, async () => {
+    answers.delete(name)
+    begun()
+    await goes
+    return { ok: true }
+  })
+  return { isBegun, letGo }
+}
+
+/** A context of its own on the same database, because one that was stopped stays so. */
+function another(options: ContextOptions = {}): Promise<AppContext> {
+  return createContext(
+    db.database,
+    { tenantId: 'default', logLevel: 'silent' },
+    { tools, embedder: app.embedders.offline, ...options },
+  )
+}
+
+describe('a detached start', () => {
+  it('is answered before it has begun, and a worker carries it out', async () => {
+    const key = await procedureOf({ tool: 'read' }, { tool: 'write' })
+    calls.length = 0
+
+    const { execution, steps, reply } = await start(key, { detach: true })
+
+    expect(execution).toMatchObject({ status: 'pending', outcome: null, durationMs: null })
+    expect([steps, reply, calls]).toEqual([[], null, []])
+    await using worker = await another()
+    await workUntil(execution.id, 'resolved', worker)
+    const done = await get(execution.id)
+    expect(done.execution).toMatchObject({ takeOverCount: 0 })
+    expect(done.reply).not.toBeNull()
+    expect(await agrees(execution.id)).toBe(true)
+  })
+
+  it('gives one execution for one idempotency key', async () => {
+    const key = await procedureOf({ tool: 'read' })
+    const request = { detach: true, idempotencyKey: `once-${key}` }
+
+    const [one, other] = await Promise.all([start(key, request), start(key, request)])
+
+    expect(one.execution.id).toBe(other.execution.id)
+    await expect(start(key, { ...request, input: { a: 1 } })).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+    })
+  })
+})
+
+describe('a retry that is far off', () => {
+  it('leaves the run to a timer, which nobody holds, and goes on when it is due', async () => {
+    const key = await procedureOf({
+      tool: 'read',
+      retry: { maxAttempts: 2, delay: '10m' },
+    })
+    answers.set('read', () => Promise.reject(new ToolFailed('not yet')))
+
+    const { execution, steps } = await start(key)
+
+    answers.delete('read')
+    expect(execution.status).toBe('waiting')
+    expect(steps).toMatchObject([{ status: 'running', attempts: 1 }])
+    const due = Date.parse(execution.wakeAt ?? '')
+    expect(due - Date.now()).toBeGreaterThan(9 * 60_000)
+    const { kysely } = db.database.forTenant('default')
+    const row = await kysely
+      .selectFrom('executions')
+      .select(['worker_id', 'wake_at'])
+      .where('id', '=', execution.id)
+      .executeTakeFirstOrThrow()
+    expect(row.worker_id).toBeNull()
+
+    // The database wakes it, the service's clock says that the attempt may be made.
+    await kysely
+      .updateTable('executions')
+      .set({ wake_at: new Date() })
+      .where('id', '=', execution.id)
+      .execute()
+    await using worker = await another({ clock: { now: () => due + 1_000 } })
+    await workUntil(execution.id, 'resolved', worker)
+    const done = await get(execution.id)
+    expect(done.steps).toMatchObject([{ status: 'completed', attempts: 2 }])
+    expect(done.execution).toMatchObject({ takeOverCount: 0, wakeAt: null })
+    expect(await agrees(execution.id)).toBe(true)
+  })
+
+  it('that wakes too early waits again', async () => {
+    const key = await procedureOf({ tool: 'read', retry: { maxAttempts: 2, delay: '10m' } })
+    answers.set('read', () => Promise.reject(new ToolFailed('not yet')))
+    const { execution } = await start(key)
+    answers.delete('read')
+    const { kysely } = db.database.forTenant('default')
+    await kysely
+      .updateTable('executions')
+      .set({ wake_at: new Date() })
+      .where('id', '=', execution.id)
+      .execute()
+
+    await using worker = await another()
+    const working = startWorking(worker, { pollMs: 10 })
+    await vi.waitFor(async () => {
+      const { wakeAt } = (await get(execution.id)).execution
+      expect(wakeAt).toBe(execution.wakeAt)
+    }, 10_000)
+    await working.stop()
+
+    expect(await statusOf(execution.id)).toBe('waiting')
+    await operations.cancelExecution.invoke(app, caller, { executionId: execution.id })
+  })
+})
+
+describe('cancelling', () => {
+  it('ends what nobody works on at once', async () => {
+    const key = await procedureOf({ tool: 'read' })
+    const { execution } = await start(key, { detach: true })
+
+    const ended = await operations.cancelExecution.invoke(app, caller, {
+      executionId: execution.id,
+    })
+
+    expect(ended.execution).toMatchObject({ status: 'cancelled', reason: null, outcome: null })
+    expect(ended.reply?.text).toBeTruthy()
+    expect(await agrees(execution.id)).toBe(true)
+    await expect(
+      operations.cancelExecution.invoke(app, caller, { executionId: execution.id }),
+    ).rejects.toMatchObject({ code: 'EXECUTION_ENDED' })
+  })
+
+  it('lets a write that is under way finish, and records it', async () => {
+    const key = await procedureOf({ tool: 'write' }, { tool: 'write' })
+    const { isBegun, letGo } = held('write')
+    const running = start(key)
+    await isBegun
+    const executionId = await onlyRunOf(key)
+
+    const asked = await operations.cancelExecution.invoke(app, caller, { executionId })
+    letGo()
+    const { execution, steps } = await running
+
+    expect(asked.execution).toMatchObject({ status: 'running', cancelRequested: true })
+    expect(execution.status).toBe('cancelled')
+    expect(steps).toMatchObject([{ key: 's0', status: 'completed' }])
+    expect(await agrees(executionId)).toBe(true)
+  })
+
+  it('is refused for what is not there, and written to the audit log', async () => {
+    await expect(
+      operations.cancelExecution.invoke(app, caller, { executionId: 'exec_000000000aaaaaaaaaaaa' }),
+    ).rejects.toMatchObject({ code: 'EXECUTION_NOT_FOUND' })
+    const { kysely } = db.database.forTenant('default')
+    const events = await kysely.selectFrom('audit_events').select('action').execute()
+    expect(events.map(({ action }) => action)).toContain('execution.cancel_requested')
+  })
+})
+
+describe('pausing', () => {
+  it('holds a run before its next step, until it is resumed', async () => {
+    const key = await procedureOf({ tool: 'write' }, { tool: 'write' })
+    const { isBegun, letGo } = held('write')
+    const running = start(key)
+    await isBegun
+    const executionId = await onlyRunOf(key)
+    await operations.pauseExecution.invoke(app, caller, { executionId })
+    letGo()
+    const { execution, steps } = await running
+    expect(execution).toMatchObject({ status: 'paused', pauseRequested: true })
+    expect(steps).toMatchObject([{ status: 'completed' }])
+
+    // Whoever looks for work does not find it.
+    await using worker = await another()
+    const working = startWorking(worker, { pollMs: 10 })
+    await working.untilIdle()
+    await working.stop()
+    expect(await statusOf(executionId)).toBe('paused')
+
+    const resumed = await operations.resumeExecution.invoke(app, caller, { executionId })
+    expect(resumed.execution).toMatchObject({ outcome: 'resolved', pauseRequested: false })
+    expect(await agrees(executionId)).toBe(true)
+  })
+
+  it('holds what nobody has begun, and cancelling ends it', async () => {
+    const key = await procedureOf({ tool: 'read' })
+    const { execution } = await start(key, { detach: true })
+    const { id: executionId } = execution
+
+    const paused = await operations.pauseExecution.invoke(app, caller, { executionId })
+    const ended = await operations.cancelExecution.invoke(app, caller, { executionId })
+
+    expect(paused.execution.status).toBe('paused')
+    expect(ended.execution.status).toBe('cancelled')
+  })
+})
+
+describe('a worker that is stopped', () => {
+  it('lets each run finish the step that it is at, and gives it back to the next', async () => {
+    const key = await procedureOf({ tool: 'write' }, { tool: 'read' })
+    const { execution } = await start(key, { detach: true })
+    const { isBegun, letGo } = held('write')
+    const first = await another()
+    const working = startWorking(first, { pollMs: 10 })
+    await isBegun
+    calls.length = 0
+
+    const stopped = working.stop()
+    letGo()
+    await stopped
+    await first[Symbol.asyncDispose]()
+
+    const left = await get(execution.id)
+    expect(left.execution).toMatchObject({ status: 'running', takeOverCount: 0 })
+    expect(left.steps).toMatchObject([{ status: 'completed' }])
+    await using second = await another()
+    await workUntil(execution.id, 'resolved', second)
+    expect(calls).toEqual(['read'])
+    expect((await get(execution.id)).execution.takeOverCount).toBe(0)
+  })
+
+  it('does not wait longer than it is given', async () => {
+    const key = await procedureOf({ tool: 'write' })
+    const { execution } = await start(key, { detach: true })
+    const { isBegun, letGo } = held('write')
+    const first = await another()
+    const working = startWorking(first, { pollMs: 10 })
+    await isBegun
+
+    await working.stop(20)
+
+    expect(await statusOf(execution.id)).toBe('running')
+    letGo()
+    // The run gives itself back as soon as its step is over.
+    await using second = await another()
+    await workUntil(execution.id, 'resolved', second)
+    await sleep(0)
+    await first[Symbol.asyncDispose]()
+  })
+})
