@@ -58,9 +58,8 @@ async function releaseExecutions(db: Kysely<unknown>): Promise<void> {
           AND l.objsubid = 1)
     $$`.execute(db)
   await sql`
-    CREATE FUNCTION public.release_executions(own_worker text) RETURNS bigint LANGUAGE plpgsql
-      SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    DECLARE released bigint;
+    CREATE FUNCTION public.release_executions(own_worker text, OUT released bigint, OUT suspects boolean)
+      LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     BEGIN
       WITH lost AS (
         SELECT e.tenant_id, e.id FROM public.executions e
@@ -73,7 +72,10 @@ async function releaseExecutions(db: Kysely<unknown>): Promise<void> {
       FROM lost WHERE e.tenant_id = lost.tenant_id AND e.id = lost.id;
       GET DIAGNOSTICS released = ROW_COUNT;
       DELETE FROM public.workers w WHERE w.lease_until < clock_timestamp() - interval '10 minutes';
-      RETURN released;
+      suspects := EXISTS (
+        SELECT FROM public.executions e
+        WHERE e.status IN ('pending', 'running') AND e.worker_id IS NULL AND e.take_over_count >= 2
+      );
     END
     $$`.execute(db)
   await sql`
@@ -92,10 +94,11 @@ async function releaseExecutions(db: Kysely<unknown>): Promise<void> {
 }
 
 async function claimExecutions(db: Kysely<unknown>): Promise<void> {
+  // What two workers have lost may be what ended them, so it is claimed apart from the rest, one at a time.
   // The oldest of every tenant come before the second oldest of any, so that a busy tenant starves nobody. Tenants are
   // found one by one along the index, so that a long queue of one of them costs nothing.
   await sql`
-    CREATE FUNCTION public.claim_executions(own_worker text, max integer)
+    CREATE FUNCTION public.claim_executions(own_worker text, max integer, suspects boolean)
       RETURNS TABLE (tenant_id text, id text, fence bigint) LANGUAGE plpgsql
       SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     #variable_conflict use_column
@@ -126,6 +129,7 @@ async function claimExecutions(db: Kysely<unknown>): Promise<void> {
           FROM (
             SELECT e.tenant_id, e.id FROM public.executions e
             WHERE e.tenant_id = t.tenant_id AND e.status IN ('pending', 'running') AND e.worker_id IS NULL
+              AND (e.take_over_count >= 2) = suspects
             ORDER BY e.id LIMIT 4 * max
           ) e
         ) one
@@ -146,7 +150,7 @@ async function claimExecutions(db: Kysely<unknown>): Promise<void> {
       RETURNING e.tenant_id, e.id, e.fence;
     END
     $$`.execute(db)
-  await ownedBySystem(db, 'public.claim_executions(text, integer)', 'stepwarden_app')
+  await ownedBySystem(db, 'public.claim_executions(text, integer, boolean)', 'stepwarden_app')
 }
 
 async function ownedBySystem(

@@ -1,8 +1,12 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { AppContext } from '../context.ts'
-import { findAuditProblem, hasTenant, readServerState } from '../db/queries/health.ts'
-import { countUnattended } from '../db/queries/work.ts'
+import {
+  countUnattended,
+  findAuditProblem,
+  hasTenant,
+  readServerState,
+} from '../db/queries/health.ts'
 import { isServiceError } from '../domain/errors.ts'
 import { getEmbeddings } from '../operations/get-embeddings.ts'
 import { getProcedure } from '../operations/get-procedure.ts'

@@ -160,9 +160,12 @@ function postgresPool(config: PostgresConfig, startOptions: string): pg.Pool {
     ...clientConfig(config, startOptions),
     max: config.poolSize ?? defaultPoolSize,
   })
-  // An idle connection that the server ends is dropped from the pool, and the next user opens another; without a
-  // listener the event would end the process.
+  // A connection that the server ends while it is idle is dropped from the pool, and the next user opens another; while it
+  // is in use, its next query fails. Without listeners either event would end the process.
   pool.on('error', () => {})
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+  })
   return pool
 }
 

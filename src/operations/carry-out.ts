@@ -71,33 +71,42 @@ export async function startAndRun(
  */
 export async function carryOnAll(app: AppContext): Promise<readonly Id<'execution'>[]> {
   const done: Id<'execution'>[] = []
-  const failed = new Set<string>()
+  const failed = new Map<string, Claim>()
   await takeFromTheGone(app)
   for (;;) {
-    const claims = await claimWork(app, 20)
-    let progress = 0
-    for (const claim of claims) {
-      const { executionId } = claim
-      // One that fails again and again would be claimed again and again.
-      if (failed.has(executionId)) await leave(app, claim, 0)
-      else if (await carryOnOne(app, claim)) {
-        done.push(executionId)
-        progress += 1
-      } else failed.add(executionId)
-    }
-    if (progress === 0) return done
+    // One at a time: should it end this process, it alone was with it.
+    const [claim] = await claimNext(app)
+    if (claim === undefined) break
+    // One that has failed is kept until the others were tried, or it would be claimed again and again.
+    if (failed.has(claim.executionId)) failed.set(claim.executionId, claim)
+    else if (await carryOnOne(app, claim)) done.push(claim.executionId)
+    else failed.set(claim.executionId, claim)
   }
+  for (const claim of failed.values()) await leave(app, claim, 0)
+  return done
 }
 
-/** Makes the executions of workers that are gone, and those that this process had to leave, anybody's. */
-export async function takeFromTheGone(app: AppContext): Promise<void> {
+async function claimNext(app: AppContext): Promise<readonly Claim[]> {
+  const claims = await claimWork(app, 1)
+  return claims.length > 0 ? claims : claimWork(app, 1, { suspects: true })
+}
+
+/**
+ * Makes the executions of workers that are gone, and those that this process itself had to leave, anybody's; answers
+ * whether some wait that may be what ended their workers.
+ */
+export async function takeFromTheGone(app: AppContext): Promise<boolean> {
   for (const claim of app.abandoned.values()) await leave(app, claim, 0)
-  await releaseExecutions(app.database, app.worker.id)
+  return (await releaseExecutions(app.database, app.worker.id)).suspects
 }
 
 /** Claims up to `max` executions that nobody has. */
-export function claimWork(app: AppContext, max: number): Promise<readonly Claim[]> {
-  return claimExecutions(app.database, app.worker.id, max)
+export function claimWork(
+  app: AppContext,
+  max: number,
+  which?: { readonly suspects: boolean },
+): Promise<readonly Claim[]> {
+  return claimExecutions(app.database, app.worker.id, max, which)
 }
 
 /** Carries a claimed execution on, and answers whether that went well. It never throws. */

@@ -24,6 +24,10 @@ export interface Working {
 
 /** How often the executions of workers that are gone are looked for. */
 const releaseEveryMs = 1_000
+/** How many suspects are worked on, one after the other, before other work goes on. */
+const suspectsAtOnce = 8
+/** How long no new work is taken so that a suspect can be worked on alone. */
+const drainMs = 2_000
 /** After the database could not be asked, it is asked again after this long, and twice as long each time up to the other. */
 const firstPauseMs = 250
 const longestPauseMs = 5_000
@@ -47,13 +51,24 @@ export function startWorking(
     else await pause(pollMs, stopping.signal)
   }
 
+  /** What may have ended two workers is worked on alone, so that it can take nothing else along. */
+  async function workOnSuspects(): Promise<void> {
+    await Promise.race([Promise.allSettled(running), pause(drainMs, stopping.signal)])
+    if (running.size > 0 || stopping.signal.aborted) return
+    for (let count = 0; count < suspectsAtOnce && !stopping.signal.aborted; count++) {
+      const [claim] = await claimWork(app, 1, { suspects: true })
+      if (claim === undefined) return
+      await run(claim)
+    }
+  }
+
   async function loop(): Promise<void> {
     let pauseMs = firstPauseMs
     let releasedAt = Number.NEGATIVE_INFINITY
     while (!stopping.signal.aborted) {
       try {
         if (performance.now() - releasedAt >= releaseEveryMs) {
-          await takeFromTheGone(app)
+          if (await takeFromTheGone(app)) await workOnSuspects()
           releasedAt = performance.now()
         }
         const free = concurrency - running.size

@@ -514,7 +514,7 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
-FUNCTION public.claim_executions(own_worker text, max integer)
+FUNCTION public.claim_executions(own_worker text, max integer, suspects boolean)
  RETURNS TABLE(tenant_id text, id text, fence bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -548,6 +548,7 @@ AS $function$
           FROM (
             SELECT e.tenant_id, e.id FROM public.executions e
             WHERE e.tenant_id = t.tenant_id AND e.status IN ('pending', 'running') AND e.worker_id IS NULL
+              AND (e.take_over_count >= 2) = suspects
             ORDER BY e.id LIMIT 4 * max
           ) e
         ) one
@@ -749,13 +750,12 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
-FUNCTION public.release_executions(own_worker text)
- RETURNS bigint
+FUNCTION public.release_executions(own_worker text, OUT released bigint, OUT suspects boolean)
+ RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
-    DECLARE released bigint;
     BEGIN
       WITH lost AS (
         SELECT e.tenant_id, e.id FROM public.executions e
@@ -768,7 +768,10 @@ AS $function$
       FROM lost WHERE e.tenant_id = lost.tenant_id AND e.id = lost.id;
       GET DIAGNOSTICS released = ROW_COUNT;
       DELETE FROM public.workers w WHERE w.lease_until < clock_timestamp() - interval '10 minutes';
-      RETURN released;
+      suspects := EXISTS (
+        SELECT FROM public.executions e
+        WHERE e.status IN ('pending', 'running') AND e.worker_id IS NULL AND e.take_over_count >= 2
+      );
     END
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { claimExecutions, countUnattended, releaseExecutions } from '../../src/db/queries/work.ts'
+import { countUnattended } from '../../src/db/queries/health.ts'
+import { claimExecutions, releaseExecutions } from '../../src/db/queries/work.ts'
 import { databaseRoles } from '../../src/db/roles.ts'
 import type { Id } from '../../src/domain/ids.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -295,8 +296,8 @@ describe('executions that nobody has', () => {
 
   it('are counted, released from workers that are gone, and claimed tenant by tenant', async () => {
     expect(await countUnattended(db.database, own)).toBe(6)
-    expect(await releaseExecutions(db.database, own)).toBe(3)
-    expect(await releaseExecutions(db.database, own)).toBe(0)
+    expect(await releaseExecutions(db.database, own)).toEqual({ released: 3, suspects: false })
+    expect(await releaseExecutions(db.database, own)).toEqual({ released: 0, suspects: false })
 
     expect(await claim(own, 3)).toEqual(['a exec_a', 'b exec_b', 'busy exec_1_gone'])
     expect(await claim(own, 100)).toEqual([
@@ -340,7 +341,7 @@ describe('executions that nobody has', () => {
       client.query(
         `SELECT f::text AS name, has_function_privilege('stepwarden_app', f, 'execute') AS app,
            has_function_privilege('public', f, 'execute') AS public
-         FROM unnest(ARRAY['claim_executions(text, integer)', 'count_unattended(text, integer)', 'living_workers()',
+         FROM unnest(ARRAY['claim_executions(text, integer, boolean)', 'count_unattended(text, integer)', 'living_workers()',
            'release_executions(text)']::regprocedure[]) AS names (f)`,
       ),
     )

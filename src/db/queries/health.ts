@@ -1,4 +1,5 @@
 import { type AuditEvent, type AuditHead, findBrokenLink } from '../../domain/audit.ts'
+import type { Id } from '../../domain/ids.ts'
 import type { Database } from '../connect.ts'
 
 /** What the server says of itself and of who is connected. */
@@ -51,6 +52,16 @@ export async function hasTenant(database: Database, tenantId: string): Promise<b
     .forTenant(tenantId)
     .query('tenant_exists', 'SELECT FROM tenants WHERE id = $1', [tenantId])
   return rows.length > 0
+}
+
+/** How many executions, of all tenants, wait for a worker or are with one that is gone: counted up to 1,000. */
+export async function countUnattended(database: Database, workerId: Id<'worker'>): Promise<number> {
+  const [row] = await database.system.query<{ n: number }>(
+    'executions_unattended',
+    'SELECT count_unattended($1, 1000) AS n',
+    [workerId],
+  )
+  return row?.n ?? 0
 }
 
 /**

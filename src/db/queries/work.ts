@@ -13,41 +13,43 @@ interface ClaimedRow {
  * Claims up to `max` executions that nobody has, of all tenants in turn, the oldest first: those that were only stored,
  * were handed back or released, or whose timer is due. Their fence rises, so that whatever an earlier worker still writes
  * is refused. Any number of processes may ask at once; each execution goes to one of them.
+ *
+ * `suspects`: only those that two workers or more have lost; otherwise only the others.
  */
 export async function claimExecutions(
   database: Database,
   workerId: Id<'worker'>,
   max: number,
+  { suspects = false }: { readonly suspects?: boolean } = {},
 ): Promise<readonly Claim[]> {
   const rows = await database.system.query<ClaimedRow & { fence: number }>(
     'executions_claim',
-    'SELECT tenant_id, id, fence FROM claim_executions($1, $2)',
-    [workerId, max],
+    'SELECT tenant_id, id, fence FROM claim_executions($1, $2, $3)',
+    [workerId, max, suspects],
   )
   return rows.map(toClaim)
 }
 
-/** Takes the executions of workers that are gone away from them, and answers how many they were. */
+/** What came of looking at the workers that are gone. */
+export interface Released {
+  /** Executions that were theirs, and are anybody's now. */
+  readonly released: number
+  /** Whether executions wait that two workers or more have lost. */
+  readonly suspects: boolean
+}
+
+/** Takes the executions of workers that are gone away from them. */
 export async function releaseExecutions(
   database: Database,
   workerId: Id<'worker'>,
-): Promise<number> {
-  const [row] = await database.system.query<{ n: number }>(
+): Promise<Released> {
+  const [row] = await database.system.query<{ released: number; suspects: boolean }>(
     'executions_release',
-    'SELECT release_executions($1) AS n',
+    'SELECT released, suspects FROM release_executions($1)',
     [workerId],
   )
-  return row?.n ?? 0
-}
-
-/** How many executions, of all tenants, wait for a worker or are with one that is gone: counted up to 1,000. */
-export async function countUnattended(database: Database, workerId: Id<'worker'>): Promise<number> {
-  const [row] = await database.system.query<{ n: number }>(
-    'executions_unattended',
-    'SELECT count_unattended($1, 1000) AS n',
-    [workerId],
-  )
-  return row?.n ?? 0
+  if (row === undefined) throw new TypeError('a function in FROM answers a row')
+  return row
 }
 
 const claimOne = `

@@ -1,0 +1,97 @@
+/**
+ * Kills workers while they carry runs out, and counts what came of the runs. See docs/performance.md.
+ *
+ *   TEST_DATABASE_URL=… npm run chaos -- --kills 1000 --seed 1 --json
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createStepwarden } from '../src/library.ts'
+import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
+import { conduct } from './chaos/conduct.ts'
+import { createChaosDatabase } from './chaos/database.ts'
+import { createTools, definitions } from './chaos/desk.ts'
+import { type ChaosOptions, readOptions, usage } from './chaos/options.ts'
+import { isClean, verify } from './chaos/verify.ts'
+
+const principal = {
+  id: 'chaos',
+  kind: 'service',
+  roles: ['admin'],
+  groups: [],
+  tenantId: 'default',
+} as const
+
+async function tryIt(serverUrl: string, options: ChaosOptions) {
+  const progress = (line: string): void => console.error(line)
+  const folder = mkdtempSync(join(tmpdir(), 'stepwarden-chaos-'))
+  const worldFile = join(folder, 'world.jsonl')
+  writeFileSync(worldFile, '')
+  try {
+    await using database = await createChaosDatabase(serverUrl)
+    const { url } = database
+    await using stepwarden = await createStepwarden({
+      database: { url },
+      tools: createTools(worldFile, Math.random),
+      embedder: ngramEmbedder,
+    })
+    const client = stepwarden.as(principal)
+    for (const [procedureKey, definition] of definitions) {
+      await client.createProcedure({ definition: definition as never })
+      await client.activateVersion({ procedureKey, versionNumber: 1, seenActive: null })
+    }
+    const started = new Set<string>()
+    const watched = {
+      ...client,
+      async startExecution(input: Parameters<typeof client.startExecution>[0]) {
+        const run = await client.startExecution(input)
+        started.add(run.execution.id)
+        return run
+      },
+    }
+    const startedAt = performance.now()
+    const disturbed = await conduct(options, database.admin, watched, { url, worldFile }, progress)
+    const seconds = Math.round((performance.now() - startedAt) / 1_000)
+    progress('verifying')
+    const verdict = await verify(database.admin, client, worldFile, started)
+    return { options, seconds, ...disturbed, verdict, clean: isClean(verdict) }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function spread(values: readonly number[]) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const at = (share: number) => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0)
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+}
+
+/** Answers the exit code. */
+async function main(args: readonly string[], serverUrl: string | undefined): Promise<number> {
+  const options = readOptions(args)
+  if (options === 'help') {
+    console.log(usage)
+    return 0
+  }
+  if ('problems' in options) {
+    console.error([...options.problems, "See 'npm run chaos -- --help'."].join('\n'))
+    return 1
+  }
+  if (serverUrl === undefined || serverUrl === '') {
+    console.error(
+      'TEST_DATABASE_URL is not set: nothing was tried. Set it to a PostgreSQL server, as a superuser, or start one: ' +
+        'eval "export $(.ci/postgres)"',
+    )
+    return 1
+  }
+  const { takeOverMs, replacementMs, ...result } = await tryIt(serverUrl, options)
+  const report = {
+    ...result,
+    takeOverMs: spread(takeOverMs),
+    replacementMs: spread(replacementMs),
+  }
+  console.log(options.json ? JSON.stringify(report) : JSON.stringify(report, null, 2))
+  return report.clean ? 0 : 4
+}
+
+process.exitCode = await main(process.argv.slice(2), process.env.TEST_DATABASE_URL)

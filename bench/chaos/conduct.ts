@@ -1,0 +1,236 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type pg from 'pg'
+import type { Stepwarden } from '../../src/library.ts'
+import type { ChaosOptions } from './options.ts'
+import { randomOf } from './random.ts'
+import type { WorkerOrder } from './worker.ts'
+
+/** What was done to the workers and the database, and how long the runs took to recover from it. */
+export interface Disturbances {
+  /** By where the worker was: `random`, or the boundary at which it killed itself. */
+  readonly kills: Readonly<Record<string, number>>
+  readonly freezes: number
+  readonly cuts: number
+  /** For each killed worker that had runs in flight: milliseconds until all of these had ended. */
+  readonly takeOverMs: readonly number[]
+  /** The same from when the only worker was replaced, counted from the start of the new process. */
+  readonly replacementMs: readonly number[]
+}
+
+const boundaries = ['before_commit', 'after_commit', 'before_call', 'after_call']
+const workerFile = fileURLToPath(new URL('./worker.ts', import.meta.url))
+/** A frozen worker is let go after its lease of 15 s is over. */
+const freezeMs = 17_000
+/** Runs that wait or go on at any time, so that each worker always has some. */
+const queueLength = 60
+
+interface WorkerProcess {
+  readonly child: ChildProcess
+  readonly ready: Promise<void>
+  /** Resolves with what it printed last. */
+  readonly ended: Promise<string>
+}
+
+function startWorker(order: WorkerOrder): WorkerProcess {
+  const child = spawn(process.execPath, [...process.execArgv, workerFile, JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  const ready = new Promise<void>((resolve) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      if (output.includes('ready')) resolve()
+    })
+  })
+  const ended = once(child, 'close').then(() => output.trim().split('\n').at(-1) ?? '')
+  return { child, ready: Promise.race([ready, ended.then(() => undefined)]), ended }
+}
+
+/** Disturbs workers and database as the options say, while `submit` keeps work coming; ends when all runs have ended. */
+export async function conduct(
+  options: ChaosOptions,
+  admin: pg.Client,
+  client: ReturnType<Stepwarden['as']>,
+  order: Pick<WorkerOrder, 'url' | 'worldFile'>,
+  progress: (line: string) => void,
+): Promise<Disturbances> {
+  const random = randomOf(options.seed)
+  const kills: Record<string, number> = {}
+  const takeOverMs: number[] = []
+  let killed = 0
+  let freezes = 0
+  let cuts = 0
+  let submitted = 0
+  let isSubmitting = true
+
+  const count = async (text: string, values: unknown[] = []): Promise<number> => {
+    const { rows } = await admin.query<{ n: number }>(`SELECT count(*)::int AS n ${text}`, values)
+    return rows[0]?.n ?? 0
+  }
+  const open = () => count('FROM executions WHERE ended_at IS NULL')
+
+  async function submitAll(): Promise<void> {
+    while (isSubmitting) {
+      const wanted = queueLength - (await open())
+      for (let index = 0; index < wanted; index++) {
+        submitted += 1
+        const isPoison = options.poison > 0 && submitted <= options.poison
+        await client
+          .startExecution({
+            procedureKey: submitted % 3 === 0 ? 'CHAOS_UNREPEATABLE' : 'CHAOS_REPEATABLE',
+            input: { customerId: `${isPoison ? 'poison' : 'customer'}-${submitted}` },
+            durability: submitted % 2 === 0 ? 'step' : 'effect',
+            idempotencyKey: `chaos-${submitted}`,
+            detach: true,
+          })
+          // A connection that was cut says nothing of the commit: the same key asks again.
+          .catch(() => {
+            submitted -= 1
+          })
+      }
+      await sleep(20)
+    }
+  }
+
+  /** One place of a worker: a process that is disturbed, and replaced, until there were enough kills. */
+  async function keepWorker(place: number): Promise<void> {
+    while (killed < options.kills) {
+      killed += 1
+      const number = killed
+      const atBoundary = number % 2 === 0
+      const boundary = boundaries[(number / 2) % boundaries.length] ?? 'before_call'
+      const worker = startWorker({
+        ...order,
+        seed: options.seed + number,
+        concurrency: 8,
+        clockOffMs: options.clockOffMs * (place % 2 === 0 ? 1 : -1),
+        ...(atBoundary && { dieAt: { boundary, count: 1 + Math.floor(random() * 40) } }),
+      })
+      await worker.ready
+      if (!atBoundary) {
+        await sleep(random() * options.livesMs)
+        worker.child.kill('SIGKILL')
+      }
+      const last = await Promise.race([
+        worker.ended,
+        // One that has too little to do to come to its boundary is killed as well.
+        sleep(4 * options.livesMs).then(() => {
+          worker.child.kill('SIGKILL')
+          return worker.ended
+        }),
+      ])
+      const how = last.startsWith('dies at') ? boundary : 'random'
+      kills[how] = (kills[how] ?? 0) + 1
+      if (number % 20 === 0) progress(`${number} of ${options.kills} workers killed`)
+    }
+  }
+
+  /** How long the runs of dead workers take to end: looked for once in a while, since looking costs as well. */
+  async function watchTakeOvers(): Promise<void> {
+    const worked = new Map<string, number>()
+    while (isSubmitting) {
+      const { rows } = await admin.query<{ id: string }>(
+        `SELECT e.id FROM executions e
+         WHERE e.status = 'running' AND e.worker_id IS NOT NULL AND NOT EXISTS (
+           SELECT FROM workers w JOIN pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+             AND l.classid::bigint = w.lock_key >> 32 AND l.objid::bigint = w.lock_key & 4294967295
+           WHERE w.id = e.worker_id)`,
+      )
+      const now = performance.now()
+      for (const { id } of rows) if (!worked.has(id)) worked.set(id, now)
+      const ended = await admin.query<{ id: string }>(
+        'SELECT id FROM executions WHERE id = ANY ($1) AND ended_at IS NOT NULL',
+        [[...worked.keys()]],
+      )
+      for (const { id } of ended.rows) {
+        takeOverMs.push(now - (worked.get(id) ?? now))
+        worked.delete(id)
+      }
+      await sleep(50)
+    }
+  }
+
+  /** One worker more, which is frozen for longer than its lease, and let go again. */
+  async function freezeWorkers(): Promise<void> {
+    while (freezes < options.freezes) {
+      const seed = options.seed + 1_000_000 + freezes
+      const worker = startWorker({ ...order, seed, concurrency: 8, clockOffMs: 0 })
+      await worker.ready
+      await sleep(500)
+      worker.child.kill('SIGSTOP')
+      await sleep(freezeMs)
+      worker.child.kill('SIGCONT')
+      await sleep(2_000)
+      worker.child.kill('SIGTERM')
+      await worker.ended
+      freezes += 1
+      progress(`${freezes} of ${options.freezes} workers frozen and let go`)
+    }
+  }
+
+  async function cutConnections(): Promise<void> {
+    while (cuts < options.cuts) {
+      await sleep(options.livesMs * (0.5 + random()))
+      await admin.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      )
+      cuts += 1
+      progress(`${cuts} of ${options.cuts} times all connections cut`)
+    }
+  }
+
+  const submitting = submitAll()
+  const watching = watchTakeOvers()
+  await Promise.all([
+    ...Array.from({ length: options.workers }, (_, place) => keepWorker(place)),
+    freezeWorkers(),
+    cutConnections(),
+  ])
+  isSubmitting = false
+  await Promise.all([submitting, watching])
+  progress('no more disturbances: waiting for what is left')
+  const replacementMs = await recoverAlone()
+  return { kills, freezes, cuts, takeOverMs, replacementMs }
+
+  async function workOffAll(): Promise<void> {
+    const worker = startWorker({ ...order, seed: options.seed, concurrency: 8, clockOffMs: 0 })
+    while ((await open()) > 0 && worker.child.exitCode === null && worker.child.signalCode === null)
+      await sleep(50)
+    worker.child.kill('SIGTERM')
+    await worker.ended
+    // A run that kills whoever works on it has killed this one too.
+    if ((await open()) > 0) await workOffAll()
+  }
+
+  /** One worker alone, killed with runs in flight and replaced; then what is left is worked off. */
+  async function recoverAlone(): Promise<readonly number[]> {
+    const times: number[] = []
+    await workOffAll()
+    for (let round = 0; round < options.replacements; round++) {
+      const seed = options.seed + 2_000_000 + round
+      const first = startWorker({ ...order, seed, concurrency: 8, clockOffMs: 0 })
+      await first.ready
+      for (let index = 0; index < 8; index++) {
+        await client.startExecution({
+          procedureKey: 'CHAOS_REPEATABLE',
+          input: { customerId: `alone-${round}-${index}` },
+          detach: true,
+        })
+      }
+      while ((await count(`FROM executions WHERE status = 'running'`)) < 8) await sleep(5)
+      first.child.kill('SIGKILL')
+      await first.ended
+      const startedAt = performance.now()
+      const second = startWorker({ ...order, seed: seed + 1, concurrency: 8, clockOffMs: 0 })
+      while ((await open()) > 0) await sleep(10)
+      times.push(performance.now() - startedAt)
+      second.child.kill('SIGTERM')
+      await second.ended
+    }
+    return times
+  }
+}

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { migrateDatabase } from '../../src/db/connect.ts'
+
+/** A migrated database that is dropped again, and a superuser's way into it. */
+export interface ChaosDatabase extends AsyncDisposable {
+  readonly url: string
+  readonly admin: pg.Client
+}
+
+export async function createChaosDatabase(serverUrl: string): Promise<ChaosDatabase> {
+  const name = `stepwarden_chaos_${process.pid}_${randomBytes(4).toString('hex')}`
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  const server = await connect(serverUrl)
+  const drop = async (): Promise<void> => {
+    await server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    await server.end()
+  }
+  try {
+    await server.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
+    await migrateDatabase({ url: url.href })
+    const admin = await connect(url.href)
+    return {
+      url: url.href,
+      admin,
+      async [Symbol.asyncDispose]() {
+        await admin.end()
+        await drop()
+      },
+    }
+  } catch (error) {
+    await drop()
+    throw error
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  // A connection that the server ends rejects the next query; without a listener it would end the process.
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}

@@ -1,0 +1,52 @@
+/**
+ * One worker of the chaos run, in a process of its own. Arguments: a JSON object as `WorkerOrder`. Prints `ready` when it
+ * is at work. It ends by being killed, by killing itself at the boundary that it was told, or by SIGTERM.
+ */
+import { openContext } from '../../src/context.ts'
+import { startWorking } from '../../src/operations/work.ts'
+import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
+import { createTools } from './desk.ts'
+import { randomOf } from './random.ts'
+
+export interface WorkerOrder {
+  readonly url: string
+  readonly worldFile: string
+  readonly seed: number
+  readonly concurrency: number
+  /** Kills itself at the `count`-th time that it passes this boundary, `after_call` for example. */
+  readonly dieAt?: { readonly boundary: string; readonly count: number }
+  /** How far the clock of this process is off at first, and how often it jumps, by up to as much again. */
+  readonly clockOffMs: number
+}
+
+const order: WorkerOrder = JSON.parse(process.argv[2] ?? '')
+const random = randomOf(order.seed)
+let passed = 0
+let offMs = order.clockOffMs
+
+const app = await openContext(
+  { database: { url: order.url }, tenantId: 'default', logLevel: 'fatal' },
+  {
+    tools: createTools(order.worldFile, random),
+    embedder: ngramEmbedder,
+    clock: {
+      now() {
+        if (offMs !== 0 && random() < 0.01) offMs = order.clockOffMs * (2 * random() - 1)
+        return Date.now() + Math.round(offMs)
+      },
+    },
+    onBoundary(boundary) {
+      if (boundary !== order.dieAt?.boundary) return
+      passed += 1
+      if (passed < order.dieAt.count) return
+      console.log(`dies at ${boundary}`)
+      process.kill(process.pid, 'SIGKILL')
+    },
+  },
+)
+const working = startWorking(app, { concurrency: order.concurrency, pollMs: 50 })
+process.once('SIGTERM', async () => {
+  await working.stop()
+  await app[Symbol.asyncDispose]()
+})
+console.log('ready')
