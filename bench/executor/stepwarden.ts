@@ -1,9 +1,7 @@
-import { z } from 'zod'
 import { type AppContext, openContext } from '../../src/context.ts'
 import type { TenantDb } from '../../src/db/connect.ts'
 import { insertExecution } from '../../src/db/queries/executions.ts'
 import { findActiveVersion, type ProcedureVersion } from '../../src/db/queries/versions.ts'
-import { defineTool } from '../../src/domain/define-tool.ts'
 import type { Durability } from '../../src/domain/execution.ts'
 import { newId } from '../../src/domain/ids.ts'
 import type { Principal } from '../../src/domain/principal.ts'
@@ -16,59 +14,8 @@ import type { Caller } from '../../src/operations/define.ts'
 import { planOfVersion } from '../../src/operations/execution-plan.ts'
 import { startExecution } from '../../src/operations/start-execution.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
-import { type Engine, inputOf, lookUpAccount, stepCount } from './workload.ts'
-
-const procedureKey = 'ACCOUNT_STANDING_PLAYBOOK'
-
-const accountTool = defineTool({
-  name: 'look_up_account',
-  description: 'Looks one part of an account up.',
-  effect: 'read',
-  input: z.object({ part: z.number(), customerId: z.string() }),
-  output: z.object({
-    part: z.number(),
-    customerId: z.string(),
-    found: z.boolean(),
-    standing: z.enum(['good', 'blocked']),
-    note: z.string(),
-    source: z.string(),
-  }),
-  run: async ({ part, customerId }) => {
-    const account = await lookUpAccount(part, customerId)
-    return { ...account, standing: 'good' as const }
-  },
-})
-
-/** A playbook as a desk would write it: checked input, one condition of each sort, six reads. */
-const definition = {
-  key: procedureKey,
-  name: 'Account Standing',
-  description: 'Looks six parts of an account up and says how it stands.',
-  category: 'accounts',
-  issuePatterns: ['is my account blocked', 'account standing', 'check my account', 'am I locked'],
-  input: {
-    type: 'object',
-    required: ['customerId'],
-    properties: {
-      customerId: { type: 'string', pattern: '^customer-[0-9]+$', description: 'Customer id' },
-      ticket: { type: 'integer', description: 'Ticket number' },
-      topic: { type: 'string', description: 'What the ticket is about' },
-    },
-  },
-  preconditions: [{ text: 'The customer is known', when: 'has(input.customerId)' }],
-  steps: Array.from({ length: stepCount }, (_, index) => ({
-    key: `look_up_${index + 1}`,
-    action: `Look part ${index + 1} up`,
-    tool: accountTool.contract.name,
-    with: { part: index + 1, customerId: '{{input.customerId}}' },
-  })),
-  completionConditions: [
-    { text: 'The last part was found', when: `steps.look_up_${stepCount}.output.found` },
-  ],
-  escalationRules: [
-    { text: 'The account is blocked', when: "steps.look_up_1.output.standing == 'blocked'" },
-  ],
-}
+import { accountTool, definition, procedureKey } from './playbook.ts'
+import { type Engine, inputOf } from './workload.ts'
 
 /** One tenant's side of the workload. */
 interface Desk {
