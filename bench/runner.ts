@@ -12,21 +12,22 @@ import { initialState } from '../src/executor/apply.ts'
 import { compilePlan } from '../src/executor/plan.ts'
 import type { RunnerPorts } from '../src/executor/ports.ts'
 import { runExecution } from '../src/executor/runner.ts'
-import { accountTool, definition } from './executor/playbook.ts'
-import { inputOf } from './executor/workload.ts'
+import { accountStanding } from './executor/playbook.ts'
 
 const rounds = 15
 const executionsPerRound = 2_000
 const durabilities = ['step', 'effect'] as const
 
-const { contract, contractHash } = accountTool
+const { tool, definition, inputOf } = accountStanding
+const { contract, contractHash } = tool
 const plan = compilePlan(
   requireDefinition(definition),
   new Map([[contract.name, { contract, contractHash }]]),
 )
+const flags = { cancelRequested: false, pauseRequested: false }
 const ports: RunnerPorts = {
-  journal: { commit: async () => ({ cancelRequested: false }) },
-  tools: createToolRegistry([accountTool]),
+  journal: { commit: async () => flags },
+  tools: createToolRegistry([tool]),
   clock: { now: () => Date.now() },
 }
 const requester: Principal = {
@@ -50,7 +51,7 @@ async function runOne(durability: (typeof durabilities)[number], index: number):
   const claim = { tenantId: 'default', executionId: start.executionId, fence: 1 }
   const { end } = await runExecution(ports, plan, initialState(plan, start), claim, durability)
   // An execution that ends early would look fast.
-  if (end.outcome !== 'resolved') throw new Error(`an execution ended as ${end.status}`)
+  if (end?.outcome !== 'resolved') throw new Error(`an execution ended as ${end?.status}`)
 }
 
 /** Microseconds of processor time per execution. */

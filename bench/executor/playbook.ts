@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import { defineTool } from '../../src/domain/define-tool.ts'
-import { lookUpAccount, stepCount } from './workload.ts'
+import type { JsonObject } from '../../src/domain/json.ts'
+import type { Tool } from '../../src/domain/tool.ts'
+import { inputOf, lookUpAccount, stepCount } from './workload.ts'
 
-export const procedureKey = 'ACCOUNT_STANDING_PLAYBOOK'
+/** What executions are made of: a procedure whose steps call one tool, and the input of each execution. */
+export interface Playbook {
+  readonly tool: Tool
+  readonly definition: JsonObject & { readonly key: string }
+  readonly inputOf: (index: number) => JsonObject
+}
 
-/** What every step of the playbook calls. */
-export const accountTool = defineTool({
+const accountTool = defineTool({
   name: 'look_up_account',
   description: 'Looks one part of an account up.',
   effect: 'read',
@@ -24,9 +30,8 @@ export const accountTool = defineTool({
   },
 })
 
-/** A playbook as a desk would write it: checked input, one condition of each sort, six reads. */
-export const definition = {
-  key: procedureKey,
+const definition = {
+  key: 'ACCOUNT_STANDING_PLAYBOOK',
   name: 'Account Standing',
   description: 'Looks six parts of an account up and says how it stands.',
   category: 'accounts',
@@ -54,3 +59,6 @@ export const definition = {
     { text: 'The account is blocked', when: "steps.look_up_1.output.standing == 'blocked'" },
   ],
 }
+
+/** A playbook as a desk would write it: checked input, one condition of each sort, six reads. */
+export const accountStanding: Playbook = { tool: accountTool, definition, inputOf }

@@ -14,8 +14,8 @@ import type { Caller } from '../../src/operations/define.ts'
 import { planOfVersion } from '../../src/operations/execution-plan.ts'
 import { startExecution } from '../../src/operations/start-execution.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
-import { accountTool, definition, procedureKey } from './playbook.ts'
-import { type Engine, inputOf } from './workload.ts'
+import { accountStanding, type Playbook } from './playbook.ts'
+import type { Engine } from './workload.ts'
 
 /** One tenant's side of the workload. */
 interface Desk {
@@ -23,6 +23,7 @@ interface Desk {
   readonly caller: Caller
   readonly version: ProcedureVersion
   readonly plan: Plan
+  readonly playbook: Playbook
 }
 
 /** The service on the bench's database: its context, and the engines that run in it. */
@@ -32,23 +33,24 @@ export interface Stepwarden extends AsyncDisposable {
 
 /**
  * Opens the service as a process of its own would, with `poolSize` connections, and makes sure that each of
- * `tenantCount` tenants serves the workload's procedure. Executions go to the tenants in turn.
+ * `tenantCount` tenants serves the procedure of the playbook. Executions go to the tenants in turn.
  */
 export async function openStepwarden(
   url: string,
   poolSize: number,
   tenantCount: number,
+  playbook: Playbook = accountStanding,
 ): Promise<Stepwarden> {
   // The configuration of a process has no pool size; the database takes one all the same.
   const database = { url, poolSize }
   const app = await openContext(
     { database, tenantId: 'default', logLevel: 'error' },
-    { tools: [accountTool], embedder: ngramEmbedder },
+    { tools: [playbook.tool], embedder: ngramEmbedder },
   )
   try {
     const desks: Desk[] = []
     for (let index = 0; index < tenantCount; index++) {
-      desks.push(await openDesk(app, index === 0 ? 'default' : `bench-${index}`))
+      desks.push(await openDesk(app, playbook, index === 0 ? 'default' : `bench-${index}`))
     }
     const deskOf = (index: number): Desk => {
       const desk = desks[index % desks.length]
@@ -69,7 +71,7 @@ export async function openStepwarden(
   }
 }
 
-async function openDesk(app: AppContext, tenantId: string): Promise<Desk> {
+async function openDesk(app: AppContext, playbook: Playbook, tenantId: string): Promise<Desk> {
   const db = app.database.forTenant(tenantId)
   const principal: Principal = {
     id: 'bench',
@@ -80,11 +82,18 @@ async function openDesk(app: AppContext, tenantId: string): Promise<Desk> {
   }
   const caller: Caller = { principal, origin: 'library' }
   const version =
-    (await findActiveVersion(db.kysely, procedureKey)) ?? (await goLive(app, db, caller))
-  return { db, caller, version, plan: await planOfVersion(app, db, version) }
+    (await findActiveVersion(db.kysely, playbook.definition.key)) ??
+    (await goLive(app, playbook, db, caller))
+  return { db, caller, version, plan: await planOfVersion(app, db, version), playbook }
 }
 
-async function goLive(app: AppContext, db: TenantDb, caller: Caller): Promise<ProcedureVersion> {
+async function goLive(
+  app: AppContext,
+  { definition }: Playbook,
+  db: TenantDb,
+  caller: Caller,
+): Promise<ProcedureVersion> {
+  const procedureKey = definition.key
   const { tenantId } = db
   await db.kysely
     .insertInto('tenants')
@@ -101,7 +110,7 @@ async function goLive(app: AppContext, db: TenantDb, caller: Caller): Promise<Pr
 /** From the stored start to the stored end; what `startExecution` does besides is not in it. */
 async function runOnce(
   app: AppContext,
-  { db, caller, version, plan }: Desk,
+  { db, caller, version, plan, playbook }: Desk,
   durability: Durability,
   index: number,
 ): Promise<void> {
@@ -111,7 +120,7 @@ async function runOnce(
     tenantId: db.tenantId,
     requester: caller.principal,
     startedAt: now,
-    input: inputOf(index),
+    input: playbook.inputOf(index),
     ticket: null,
   }
   const claim = await insertExecution(db, {
@@ -128,14 +137,14 @@ async function runOnce(
   })
   if (claim === undefined) throw new TypeError('an execution without a key is always new')
   const { end } = await runExecution(app, plan, initialState(plan, start), claim, durability)
-  mustBeResolved(end.outcome, end.reason)
+  mustBeResolved(end?.outcome, end?.reason)
 }
 
 /** The whole operation: input filled in, run, reply composed and stored, record read back. */
-async function callOnce(app: AppContext, { caller }: Desk, index: number): Promise<void> {
+async function callOnce(app: AppContext, { caller, playbook }: Desk, index: number): Promise<void> {
   const { execution } = await startExecution.invoke(app, caller, {
-    procedureKey,
-    input: inputOf(index),
+    procedureKey: playbook.definition.key,
+    input: playbook.inputOf(index),
   })
   mustBeResolved(execution.outcome, execution.reason)
 }
