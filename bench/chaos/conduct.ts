@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { extname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
@@ -21,7 +22,8 @@ export interface Disturbances {
 }
 
 const boundaries = ['before_commit', 'after_commit', 'before_call', 'after_call']
-const workerFile = fileURLToPath(new URL('./worker.ts', import.meta.url))
+/** Beside this file, and in the same language: it is compiled with it. */
+const workerFile = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 /** A frozen worker is let go after its lease of 15 s is over. */
 const freezeMs = 17_000
 /** Runs that wait or go on at any time, so that each worker always has some. */

@@ -1,9 +1,7 @@
-import { z } from 'zod'
 import { type AppContext, openContext } from '../../src/context.ts'
 import type { TenantDb } from '../../src/db/connect.ts'
 import { insertExecution } from '../../src/db/queries/executions.ts'
 import { findActiveVersion, type ProcedureVersion } from '../../src/db/queries/versions.ts'
-import { defineTool } from '../../src/domain/define-tool.ts'
 import type { Durability } from '../../src/domain/execution.ts'
 import { newId } from '../../src/domain/ids.ts'
 import type { Principal } from '../../src/domain/principal.ts'
@@ -16,59 +14,8 @@ import type { Caller } from '../../src/operations/define.ts'
 import { planOfVersion } from '../../src/operations/execution-plan.ts'
 import { startExecution } from '../../src/operations/start-execution.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
-import { type Engine, inputOf, lookUpAccount, stepCount } from './workload.ts'
-
-const procedureKey = 'ACCOUNT_STANDING_PLAYBOOK'
-
-const accountTool = defineTool({
-  name: 'look_up_account',
-  description: 'Looks one part of an account up.',
-  effect: 'read',
-  input: z.object({ part: z.number(), customerId: z.string() }),
-  output: z.object({
-    part: z.number(),
-    customerId: z.string(),
-    found: z.boolean(),
-    standing: z.enum(['good', 'blocked']),
-    note: z.string(),
-    source: z.string(),
-  }),
-  run: async ({ part, customerId }) => {
-    const account = await lookUpAccount(part, customerId)
-    return { ...account, standing: 'good' as const }
-  },
-})
-
-/** A playbook as a desk would write it: checked input, one condition of each sort, six reads. */
-const definition = {
-  key: procedureKey,
-  name: 'Account Standing',
-  description: 'Looks six parts of an account up and says how it stands.',
-  category: 'accounts',
-  issuePatterns: ['is my account blocked', 'account standing', 'check my account', 'am I locked'],
-  input: {
-    type: 'object',
-    required: ['customerId'],
-    properties: {
-      customerId: { type: 'string', pattern: '^customer-[0-9]+$', description: 'Customer id' },
-      ticket: { type: 'integer', description: 'Ticket number' },
-      topic: { type: 'string', description: 'What the ticket is about' },
-    },
-  },
-  preconditions: [{ text: 'The customer is known', when: 'has(input.customerId)' }],
-  steps: Array.from({ length: stepCount }, (_, index) => ({
-    key: `look_up_${index + 1}`,
-    action: `Look part ${index + 1} up`,
-    tool: accountTool.contract.name,
-    with: { part: index + 1, customerId: '{{input.customerId}}' },
-  })),
-  completionConditions: [
-    { text: 'The last part was found', when: `steps.look_up_${stepCount}.output.found` },
-  ],
-  escalationRules: [
-    { text: 'The account is blocked', when: "steps.look_up_1.output.standing == 'blocked'" },
-  ],
-}
+import { accountStanding, type Playbook } from './playbook.ts'
+import type { Engine } from './workload.ts'
 
 /** One tenant's side of the workload. */
 interface Desk {
@@ -76,6 +23,7 @@ interface Desk {
   readonly caller: Caller
   readonly version: ProcedureVersion
   readonly plan: Plan
+  readonly playbook: Playbook
 }
 
 /** The service on the bench's database: its context, and the engines that run in it. */
@@ -85,23 +33,24 @@ export interface Stepwarden extends AsyncDisposable {
 
 /**
  * Opens the service as a process of its own would, with `poolSize` connections, and makes sure that each of
- * `tenantCount` tenants serves the workload's procedure. Executions go to the tenants in turn.
+ * `tenantCount` tenants serves the procedure of the playbook. Executions go to the tenants in turn.
  */
 export async function openStepwarden(
   url: string,
   poolSize: number,
   tenantCount: number,
+  playbook: Playbook = accountStanding,
 ): Promise<Stepwarden> {
   // The configuration of a process has no pool size; the database takes one all the same.
   const database = { url, poolSize }
   const app = await openContext(
     { database, tenantId: 'default', logLevel: 'error' },
-    { tools: [accountTool], embedder: ngramEmbedder },
+    { tools: [playbook.tool], embedder: ngramEmbedder },
   )
   try {
     const desks: Desk[] = []
     for (let index = 0; index < tenantCount; index++) {
-      desks.push(await openDesk(app, index === 0 ? 'default' : `bench-${index}`))
+      desks.push(await openDesk(app, playbook, index === 0 ? 'default' : `bench-${index}`))
     }
     const deskOf = (index: number): Desk => {
       const desk = desks[index % desks.length]
@@ -122,7 +71,7 @@ export async function openStepwarden(
   }
 }
 
-async function openDesk(app: AppContext, tenantId: string): Promise<Desk> {
+async function openDesk(app: AppContext, playbook: Playbook, tenantId: string): Promise<Desk> {
   const db = app.database.forTenant(tenantId)
   const principal: Principal = {
     id: 'bench',
@@ -133,11 +82,18 @@ async function openDesk(app: AppContext, tenantId: string): Promise<Desk> {
   }
   const caller: Caller = { principal, origin: 'library' }
   const version =
-    (await findActiveVersion(db.kysely, procedureKey)) ?? (await goLive(app, db, caller))
-  return { db, caller, version, plan: await planOfVersion(app, db, version) }
+    (await findActiveVersion(db.kysely, playbook.definition.key)) ??
+    (await goLive(app, playbook, db, caller))
+  return { db, caller, version, plan: await planOfVersion(app, db, version), playbook }
 }
 
-async function goLive(app: AppContext, db: TenantDb, caller: Caller): Promise<ProcedureVersion> {
+async function goLive(
+  app: AppContext,
+  { definition }: Playbook,
+  db: TenantDb,
+  caller: Caller,
+): Promise<ProcedureVersion> {
+  const procedureKey = definition.key
   const { tenantId } = db
   await db.kysely
     .insertInto('tenants')
@@ -154,7 +110,7 @@ async function goLive(app: AppContext, db: TenantDb, caller: Caller): Promise<Pr
 /** From the stored start to the stored end; what `startExecution` does besides is not in it. */
 async function runOnce(
   app: AppContext,
-  { db, caller, version, plan }: Desk,
+  { db, caller, version, plan, playbook }: Desk,
   durability: Durability,
   index: number,
 ): Promise<void> {
@@ -164,7 +120,7 @@ async function runOnce(
     tenantId: db.tenantId,
     requester: caller.principal,
     startedAt: now,
-    input: inputOf(index),
+    input: playbook.inputOf(index),
     ticket: null,
   }
   const claim = await insertExecution(db, {
@@ -185,10 +141,10 @@ async function runOnce(
 }
 
 /** The whole operation: input filled in, run, reply composed and stored, record read back. */
-async function callOnce(app: AppContext, { caller }: Desk, index: number): Promise<void> {
+async function callOnce(app: AppContext, { caller, playbook }: Desk, index: number): Promise<void> {
   const { execution } = await startExecution.invoke(app, caller, {
-    procedureKey,
-    input: inputOf(index),
+    procedureKey: playbook.definition.key,
+    input: playbook.inputOf(index),
   })
   mustBeResolved(execution.outcome, execution.reason)
 }

@@ -47,11 +47,16 @@ export class TenantPool {
   /** A handle for one tenant. Cheap: make one per request or execution. */
   handle(tenantId: string): TenantDb {
     const connect = () => this.#connect(tenantId)
-    // Who opened the pool ends it; a Kysely instance over it owns nothing.
-    const pool = { connect, end: async () => {} }
+    let kysely: Db | undefined
     return {
       tenantId,
-      kysely: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
+      // Made when it is asked for: an execution mostly runs by `query` alone.
+      get kysely() {
+        // Who opened the pool ends it; a Kysely instance over it owns nothing.
+        const pool = { connect, end: async () => {} }
+        kysely ??= new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+        return kysely
+      },
       async query<Row extends pg.QueryResultRow>(
         name: string,
         text: string,

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { ServiceError } from './errors.ts'
-import { isJsonObject, type Json } from './json.ts'
+import { isJsonObject, type Json, setMember, withoutPrototype } from './json.ts'
 import { type Problem, pathText } from './problem.ts'
 
 /**
@@ -22,23 +22,40 @@ const maxValues = 1_000_000
  *   parts, a hole in a list, a value that JSON has no form for (function, bigint, Date, Map).
  */
 export function canonicalValue(value: unknown): Json {
+  return convertOrThrow(value, maxDepth).value
+}
+
+/**
+ * The same, with an upper bound of what the value takes as JSON text in UTF-8. It is at most six times too high, and
+ * costs next to nothing.
+ *
+ * @throws ServiceError `VALUE_INVALID` as `canonicalValue` does.
+ */
+export function measuredValue(value: unknown): {
+  readonly value: Json
+  readonly maxBytes: number
+} {
   return convertOrThrow(value, maxDepth)
 }
 
 /** The canonical form of a value that the service itself has made or stored; it may be twice as deep. */
 export function storedValue(value: unknown): Json {
-  return convertOrThrow(value, maxWrappedDepth)
+  return convertOrThrow(value, maxWrappedDepth).value
 }
 
-function convertOrThrow(value: unknown, depth: number): Json {
-  const { result, problems } = convert(value, depth)
+function convertOrThrow(root: unknown, depthLimit: number) {
+  const conversion = new Conversion(depthLimit)
+  const value = conversion.visit(root)
+  const { problems, maxBytes } = conversion
   if (problems.length > 0) throw new ServiceError('VALUE_INVALID', { problems })
-  return result
+  return { value, maxBytes }
 }
 
 /** What `canonicalValue` would refuse, for callers that gather the problems of several values. Empty when nothing. */
 export function findValueProblems(value: unknown): readonly Problem[] {
-  return convert(value, maxDepth).problems
+  const conversion = new Conversion(maxDepth)
+  conversion.visit(value)
+  return conversion.problems
 }
 
 /**
@@ -52,7 +69,7 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 in lower-case hex over the UTF-8 bytes of a text. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex')
+  return hash('sha256', text)
 }
 
 /** SHA-256 in lower-case hex over the canonical JSON of a value: the one hash of definitions, contracts and bodies. */
@@ -60,98 +77,126 @@ export function hashOf(value: unknown): string {
   return sha256(canonicalJson(value))
 }
 
-function convert(
-  root: unknown,
-  depthLimit: number,
-): { readonly result: Json; readonly problems: readonly Problem[] } {
-  const problems: Problem[] = []
-  const path: (string | number)[] = []
-  let parts = 0
-  let isTooMany = false
+/** One walk over a value: makes the canonical form, and gathers what is wrong with it. */
+class Conversion {
+  readonly problems: Problem[] = []
+  /** Of the JSON text of what was visited. */
+  maxBytes = 0
+  readonly #depthLimit: number
+  readonly #path: (string | number)[] = []
+  #parts = 0
+  #isTooMany = false
 
-  /** Told once: what is beyond the limit is not looked at. */
-  function tooMany(): null {
-    if (!isTooMany) refuse(`more than ${maxValues} parts`)
-    isTooMany = true
-    return null
+  constructor(depthLimit: number) {
+    this.#depthLimit = depthLimit
   }
 
-  function refuse(message: string): null {
-    problems.push({ path: pathText(path), message })
-    return null
-  }
-
-  function visit(value: unknown): Json {
-    parts += 1
-    if (parts > maxValues || isTooMany) return tooMany()
+  visit(value: unknown): Json {
+    this.#parts += 1
+    if (this.#parts > maxValues || this.#isTooMany) return this.#tooMany()
     switch (typeof value) {
       case 'string': {
+        this.maxBytes += maxTextBytes(value)
         const flaw = stringFlaw(value)
-        return flaw === undefined ? value : refuse(flaw)
+        return flaw === undefined ? value : this.#refuse(flaw)
       }
       case 'number':
-        if (!Number.isFinite(value)) return refuse(`${value} is not a JSON number`)
+        this.maxBytes += maxScalarBytes
+        if (!Number.isFinite(value)) return this.#refuse(`${value} is not a JSON number`)
         if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-          return refuse(
+          return this.#refuse(
             `${value} is beyond 2^53 − 1, where a double loses digits; pass it as a string`,
           )
         }
         return value === 0 ? 0 : value
       case 'boolean':
+        this.maxBytes += maxScalarBytes
         return value
       case 'object':
-        return value === null ? null : visitObject(value)
+        this.maxBytes += maxScalarBytes
+        return value === null ? null : this.#visitObject(value)
       default:
-        return refuse(`a ${typeof value} is not a JSON value`)
+        return this.#refuse(`a ${typeof value} is not a JSON value`)
     }
   }
 
-  function visitObject(value: object): Json {
-    if (path.length >= depthLimit) {
-      return refuse(`nested deeper than ${depthLimit} levels, or cyclic`)
+  #visitObject(value: object): Json {
+    if (this.#path.length >= this.#depthLimit) {
+      return this.#refuse(`nested deeper than ${this.#depthLimit} levels, or cyclic`)
     }
     if (Array.isArray(value)) {
-      if (parts + value.length > maxValues) return tooMany()
+      if (this.#parts + value.length > maxValues) return this.#tooMany()
       // Unlike `map`, this visits holes, which are no values.
-      return Array.from(value, (item, index) => visitMember(index, item))
+      return Array.from(value, (item, index) => this.#visitMember(index, item))
     }
-    const prototype: unknown = Object.getPrototypeOf(value)
-    if (prototype !== Object.prototype && prototype !== null) {
-      return refuse(`a ${value.constructor?.name ?? 'class'} instance is not a JSON value`)
+    if (!isPlainObject(value)) {
+      return this.#refuse(`a ${value.constructor?.name ?? 'class'} instance is not a JSON value`)
     }
-    // A null prototype makes `__proto__` and `constructor` ordinary keys: data never reaches a host object.
-    const result: Record<string, Json> = Object.create(null)
-    for (const [key, member] of Object.entries(value).sort(byCodeUnit)) {
+    const result: Record<string, Json> = {}
+    for (const key of sortedKeys(value)) {
+      const member = value[key]
       if (member === undefined) continue
+      this.maxBytes += maxTextBytes(key)
       const flaw = stringFlaw(key)
-      if (flaw !== undefined) refuse(`key ${JSON.stringify(key)}: ${flaw}`)
-      result[key] = visitMember(key, member)
+      if (flaw !== undefined) this.#refuse(`key ${JSON.stringify(key)}: ${flaw}`)
+      setMember(result, key, this.#visitMember(key, member))
     }
+    // Without a prototype `__proto__` and `constructor` are ordinary keys: data never reaches a host object.
+    return withoutPrototype(result)
+  }
+
+  #visitMember(key: string | number, member: unknown): Json {
+    this.#path.push(key)
+    const result = this.visit(member)
+    this.#path.pop()
     return result
   }
 
-  function visitMember(key: string | number, member: unknown): Json {
-    path.push(key)
-    const result = visit(member)
-    path.pop()
-    return result
+  /** Told once: what is beyond the limit is not looked at. */
+  #tooMany(): null {
+    if (!this.#isTooMany) this.#refuse(`more than ${maxValues} parts`)
+    this.#isTooMany = true
+    return null
   }
 
-  return { result: visit(root), problems }
+  #refuse(message: string): null {
+    this.problems.push({ path: pathText(this.#path), message })
+    return null
+  }
+}
+
+/** The longest form of a number, `true`, `false`, `null` or a pair of brackets, with the comma after it. */
+const maxScalarBytes = 26
+
+/** A text in quotes, with a comma or colon after it, if each of its code units were escaped. */
+function maxTextBytes(text: string): number {
+  return 6 * text.length + 3
 }
 
 // JSON.stringify alone would not do: an object lists keys that look like integers first, whatever their text order.
 function serialize(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(serialize).join(',')}]`
   if (isJsonObject(value)) {
-    const members = Object.entries(value).sort(byCodeUnit)
-    return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${serialize(member)}`).join(',')}}`
+    const members = sortedKeys(value).map(
+      (key) => `${JSON.stringify(key)}:${serialize(value[key] ?? null)}`,
+    )
+    return `{${members.join(',')}}`
   }
   return JSON.stringify(value)
 }
 
-function byCodeUnit(a: readonly [string, unknown], b: readonly [string, unknown]): number {
-  return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0
+function isPlainObject(value: object): value is { readonly [key: string]: unknown } {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** In ascending order of UTF-16 code units, which is the default order of `sort`. */
+function sortedKeys(value: object): readonly string[] {
+  const keys = Object.keys(value)
+  for (let index = 1; index < keys.length; index += 1) {
+    if ((keys[index - 1] ?? '') > (keys[index] ?? '')) return keys.sort()
+  }
+  return keys
 }
 
 function stringFlaw(text: string): string | undefined {

@@ -12,7 +12,7 @@ import type { Problem } from './problem.ts'
 export { checkExpression } from './expression/check.ts'
 export { isGuarded, type Read } from './expression/reads.ts'
 export { findingRules } from './expression/report.ts'
-export type { Path, Scope } from './expression/scope.ts'
+export type { Path, Scope, StepwiseScope } from './expression/scope.ts'
 export { type ScopeTypes, stepType } from './expression/scope-types.ts'
 export {
   anyType,

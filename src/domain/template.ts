@@ -6,7 +6,7 @@ import { suggestion } from './expression/suggestion.ts'
 import { positionOf } from './expression/syntax.ts'
 import { instantText } from './expression/time.ts'
 import { Fault, Instant, isList, type Value, wordsOf } from './expression/value.ts'
-import { isJsonObject, type Json } from './json.ts'
+import { isJsonObject, type Json, setMember, withoutPrototype } from './json.ts'
 import { type Problem, pathText } from './problem.ts'
 
 export { checkTemplate } from './expression/check-template.ts'
@@ -135,9 +135,9 @@ function parseValue(
       ([key, member]) => [key, parseValue(member, [...place, key], strings, problems)] as const,
     )
     return (scope, room) => {
-      const result: Record<string, Json> = Object.create(null)
-      for (const [key, member] of members) result[key] = member(scope, room)
-      return result
+      const result: Record<string, Json> = {}
+      for (const [key, member] of members) setMember(result, key, member(scope, room))
+      return withoutPrototype(result)
     }
   }
   return () => value

@@ -23,15 +23,15 @@ export interface ToolRegistry {
 export function createToolRegistry(tools: readonly Tool[]): ToolRegistry {
   const problems: Problem[] = []
   const current = new Map(tools.map((tool) => [tool.contract.name, tool]))
-  const pinned = new Map<string, Tool>()
+  const pinned = new Map<string, Map<string, Tool>>()
   for (const [index, tool] of tools.entries()) {
     const { name, requires } = tool.contract
-    const key = pinKey(name, tool.contractHash)
-    if (pinned.has(key)) {
+    const ofName = pinned.get(name) ?? new Map<string, Tool>()
+    if (ofName.has(tool.contractHash)) {
       const message = `'${name}' is registered twice with the same contract; remove one`
       problems.push({ path: `[${index}]`, message })
     }
-    pinned.set(key, tool)
+    pinned.set(name, ofName.set(tool.contractHash, tool))
     for (const required of requires) {
       if (current.has(required)) continue
       const hint = didYouMean(required, current.keys())
@@ -42,11 +42,7 @@ export function createToolRegistry(tools: readonly Tool[]): ToolRegistry {
   if (problems.length > 0) throw new ServiceError('TOOLS_INVALID', { problems })
   return {
     find: (name, contractHash) =>
-      contractHash === undefined ? current.get(name) : pinned.get(pinKey(name, contractHash)),
+      contractHash === undefined ? current.get(name) : pinned.get(name)?.get(contractHash),
     current,
   }
-}
-
-function pinKey(name: string, contractHash: string): string {
-  return `${name} ${contractHash}`
 }

@@ -1,6 +1,6 @@
-import { canonicalValue } from '../domain/canonical.ts'
+import { measuredValue } from '../domain/canonical.ts'
 import { isServiceError } from '../domain/errors.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
+import { copyJson, type JsonObject } from '../domain/json.ts'
 import { type Tool, type ToolContext, ToolFailed, ToolRefused } from '../domain/tool.ts'
 import type { ToolObservation } from './attempt.ts'
 import type { PinnedTool } from './plan.ts'
@@ -21,19 +21,25 @@ export async function callTool(
   timeoutMs: number,
   clock: Clock,
 ): Promise<ToolObservation> {
-  const abort = new AbortController()
+  const abort = new LateAbort()
   let timer: NodeJS.Timeout | undefined
-  const timedOut = new Promise<'timeout'>((resolve) => {
-    timer = setTimeout(() => resolve('timeout'), timeoutMs)
-  })
   let answer: unknown
   try {
-    // Nothing that the service goes on to use is handed out: input and principal are the tool's own copies.
-    const given = structuredClone({ input, principal: context.principal })
-    answer = await Promise.race([
-      tool.run(given.input, { ...context, principal: given.principal, signal: abort.signal }),
-      timedOut.then(() => timeoutMark),
-    ])
+    answer = await new Promise<unknown>((resolve, reject) => {
+      timer = setTimeout(resolve, timeoutMs, timeoutMark)
+      // Nothing that the service goes on to use is handed out: input and principal are the tool's own copies.
+      const given = {
+        idempotencyKey: context.idempotencyKey,
+        tenantId: context.tenantId,
+        executionId: context.executionId,
+        principal: copyJson(context.principal),
+        get signal() {
+          return abort.signal
+        },
+      }
+      // A tool of plain JavaScript may answer without a promise.
+      Promise.resolve(tool.run(copyJson(input), given)).then(resolve, reject)
+    })
   } catch (error) {
     return { ...failureOf(error), code: 'tool_failed', endedAt: clock.now() }
   } finally {
@@ -48,6 +54,23 @@ export async function callTool(
   return checkOutput(pinned, answer, endedAt)
 }
 
+/** A signal that is made when it is first asked for: most tools never do, and making one costs more than all the rest. */
+class LateAbort {
+  #controller: AbortController | undefined
+  #reason: Error | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    return this.#controller.signal
+  }
+
+  abort(reason: Error): void {
+    this.#reason = reason
+    this.#controller?.abort(reason)
+  }
+}
+
 const timeoutMark = Symbol('timeout')
 
 function checkOutput(pinned: PinnedTool, answer: unknown, endedAt: number): ToolObservation {
@@ -57,9 +80,9 @@ function checkOutput(pinned: PinnedTool, answer: unknown, endedAt: number): Tool
     message: `'${pinned.contract.name}' ${message}`,
     endedAt,
   })
-  let output: Json
+  let measured: ReturnType<typeof measuredValue>
   try {
-    output = canonicalValue(answer)
+    measured = measuredValue(answer)
   } catch (error) {
     // Whatever reading the answer throws (a getter may), the tool has returned: it is done, and cannot be recorded.
     const found = isServiceError(error, 'VALUE_INVALID')
@@ -70,7 +93,9 @@ function checkOutput(pinned: PinnedTool, answer: unknown, endedAt: number): Tool
       `answered what is no JSON value: ${found.slice(0, 5).join('; ')}`,
     )
   }
-  const bytes = Buffer.byteLength(JSON.stringify(output))
+  const { value: output, maxBytes } = measured
+  // Most outputs are far from the limit, and need not be written out to see it.
+  const bytes = maxBytes > maxOutputBytes ? Buffer.byteLength(JSON.stringify(output)) : 0
   if (bytes > maxOutputBytes) {
     return invalid(
       'output_too_large',

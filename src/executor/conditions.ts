@@ -1,7 +1,7 @@
 import { type Reason, reasonOf } from '../domain/escalation.ts'
 import { type ConditionVerdict, isStepEnded, type StepStatus } from '../domain/execution.ts'
 import type { EscalateTo } from '../domain/step.ts'
-import type { ExecutionState } from './apply.ts'
+import { type ExecutionState, findStepView } from './apply.ts'
 import { evaluateCondition, scopeOf } from './evaluate.ts'
 import type { Plan, PlannedCondition } from './plan.ts'
 
@@ -48,9 +48,13 @@ export function testPreconditions(plan: Plan, state: ExecutionState): Ending | u
  * `now`) once every step that they read has ended. The first that holds ends the run.
  */
 export function testDueRules(plan: Plan, state: ExecutionState): Ending | undefined {
+  const { last } = state
+  if (last !== undefined && !isStepEnded(last.status)) return undefined
+  const rules = last === undefined ? plan.firstRules : plan.rulesAfter.get(last.stepKey)
+  if (rules === undefined) return undefined
   const scope = scopeOf(plan, state, state.lastEndedAt)
-  for (const [index, { condition, when }] of plan.rules.entries()) {
-    if (when === undefined || !isRuleDue(when.reads, state)) continue
+  for (const { index, condition, when } of rules) {
+    if (!haveAllEnded(when.reads.steps, state)) continue
     const result = evaluateCondition(when, scope)
     const decidedBy: DecidedBy = { kind: 'rule', index, failed: !result.ok }
     if (!result.ok) return conditionFailed(condition.text, result.message, decidedBy, plan)
@@ -139,7 +143,7 @@ export function conditionVerdicts(
   return [
     ...plan.preconditions.map((planned, index) => verdictOf('precondition', planned, index, begun)),
     ...plan.rules.map((planned, index) => {
-      const ended = [...(planned.when?.reads.steps ?? [])].every((key) => hasEnded(state, key))
+      const ended = planned.when === undefined || haveAllEnded(planned.when.reads.steps, state)
       return verdictOf('rule', planned, index, begun && ended)
     }),
     ...plan.completion.map((planned, index) =>
@@ -148,15 +152,9 @@ export function conditionVerdicts(
   ]
 }
 
-function isRuleDue(
-  reads: { readonly steps: ReadonlySet<string>; readonly now: boolean },
-  state: ExecutionState,
-): boolean {
-  const { last } = state
-  if (last === undefined) return reads.steps.size === 0
-  if (!isStepEnded(last.status)) return false
-  if (!reads.steps.has(last.stepKey) && !reads.now) return false
-  return [...reads.steps].every((key) => hasEnded(state, key))
+function haveAllEnded(keys: ReadonlySet<string>, state: ExecutionState): boolean {
+  for (const key of keys) if (!hasEnded(state, key)) return false
+  return true
 }
 
 function hasEnded(state: ExecutionState, key: string): boolean {
@@ -165,7 +163,7 @@ function hasEnded(state: ExecutionState, key: string): boolean {
 
 function statusOf(state: ExecutionState, key: string): StepStatus {
   // The views in a state are built by `apply` from rows, whose status is one of these.
-  return (state.steps[key]?.status as StepStatus | undefined) ?? 'pending'
+  return (findStepView(state, key)?.status as StepStatus | undefined) ?? 'pending'
 }
 
 function conditionFailed(text: string, detail: string, decidedBy: DecidedBy, plan: Plan): Ending {

@@ -1,21 +1,46 @@
 import { storedValue } from '../domain/canonical.ts'
-import { type Expression, ExpressionFailed, type Scope } from '../domain/expression.ts'
+import {
+  type Expression,
+  ExpressionFailed,
+  type Scope,
+  type StepwiseScope,
+} from '../domain/expression.ts'
 import type { Json } from '../domain/json.ts'
 import { type Template, TemplateUnresolved } from '../domain/template.ts'
-import type { ExecutionState } from './apply.ts'
+import { allStepViews, type ExecutionState, findStepView } from './apply.ts'
 import type { Plan } from './plan.ts'
 
 /** What expressions and templates of a run see at an instant (epoch milliseconds). */
 export function scopeOf(plan: Plan, state: ExecutionState, now: number, output?: Json): Scope {
-  const { executionId, startedAt, input, ticket } = state.start
-  return {
-    input,
-    ticket: ticket === null ? {} : storedValue(ticket),
-    policy: plan.policy,
-    steps: state.steps,
-    execution: { id: executionId, startedAt: new Date(startedAt).toISOString() },
-    now,
-    ...(output !== undefined && { output }),
+  return new RunScope(plan, state, now, output)
+}
+
+/** `steps` is put together only where something beside the language reads it. */
+class RunScope implements StepwiseScope {
+  readonly input: Json
+  readonly ticket: Json
+  readonly policy: Json
+  readonly execution: Json
+  readonly now: number
+  readonly output?: Json
+  readonly #state: ExecutionState
+
+  constructor({ policy }: Plan, state: ExecutionState, now: number, output: Json | undefined) {
+    this.input = state.seen.input
+    this.ticket = state.seen.ticket
+    this.policy = policy
+    this.execution = state.seen.execution
+    this.now = now
+    if (output !== undefined) this.output = output
+    this.#state = state
+  }
+
+  get steps(): Scope['steps'] {
+    return allStepViews(this.#state)
+  }
+
+  findStep(key: string): Json | undefined {
+    return findStepView(this.#state, key)
   }
 }
 

@@ -33,6 +33,14 @@ export interface PlannedCondition<C extends Condition = Condition> {
   readonly when?: Expression
 }
 
+/** An escalation rule that can become due. */
+export interface DueRule {
+  /** Its place among all rules of the definition. */
+  readonly index: number
+  readonly condition: EscalationRule
+  readonly when: Expression
+}
+
 interface NodeBase {
   readonly key: string
   readonly kind: StepKind
@@ -112,11 +120,17 @@ export interface Plan {
   readonly definition: Definition
   readonly first: PlanNode
   readonly nodes: ReadonlyMap<string, PlanNode>
+  /** Where each key stands in the order of `nodes`. */
+  readonly places: { readonly [key: string]: number }
   readonly input: SchemaValidator
   readonly policy: JsonObject
   readonly tools: ReadonlyMap<string, PinnedTool>
   readonly preconditions: readonly PlannedCondition<Precondition>[]
   readonly rules: readonly PlannedCondition<EscalationRule>[]
+  /** The rules that are due before step 1: those that read no step. */
+  readonly firstRules: readonly DueRule[]
+  /** By step key, the rules that the end of the step can make due; no entry where there is none. */
+  readonly rulesAfter: ReadonlyMap<string, readonly DueRule[]>
   readonly completion: readonly PlannedCondition[]
   readonly output?: readonly (readonly [name: string, value: Expression])[]
   readonly timeLimitMs: number
@@ -136,19 +150,39 @@ export function compilePlan(
   const nodes = new Map<string, PlanNode>()
   const first = linkSteps(definition.steps, undefined, nodes)
   if (first === undefined) throw new TypeError('a checked definition has at least one step')
+  const rules = (definition.escalationRules ?? []).map(planCondition)
+  const dueRules = rules.flatMap(({ condition, when }, index) =>
+    when === undefined ? [] : [{ index, condition, when }],
+  )
   return {
     definition,
     first,
     nodes,
+    places: Object.fromEntries(Array.from(nodes.keys(), (key, place) => [key, place])),
     input: compileSchema(definition.input ?? { type: 'object' }),
     policy: definition.policy ?? {},
     tools: new Map([...contracts].map(([name, pinned]) => [name, pinTool(pinned)])),
     preconditions: (definition.preconditions ?? []).map(planCondition),
-    rules: (definition.escalationRules ?? []).map(planCondition),
+    rules,
+    firstRules: dueRules.filter(({ when }) => when.reads.steps.size === 0),
+    rulesAfter: rulesByStep(dueRules, nodes.keys()),
     completion: (definition.completionConditions ?? []).map(planCondition),
     ...(definition.output && { output: namedExpressions(definition.output) }),
     timeLimitMs: durationMs(definition.timeLimit ?? '1h'),
   }
+}
+
+/** A step makes due the rules that read it, and those that read `now`. */
+function rulesByStep(
+  rules: readonly DueRule[],
+  keys: Iterable<string>,
+): ReadonlyMap<string, readonly DueRule[]> {
+  const after = new Map<string, readonly DueRule[]>()
+  for (const key of keys) {
+    const due = rules.filter(({ when: { reads } }) => reads.now || reads.steps.has(key))
+    if (due.length > 0) after.set(key, due)
+  }
+  return after
 }
 
 /** The nearest `escalateTo` that applies at a step: its own, then those of the steps around it, then the definition's. */

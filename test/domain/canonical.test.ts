@@ -5,6 +5,7 @@ import {
   canonicalValue,
   findValueProblems,
   hashOf,
+  measuredValue,
 } from '../../src/domain/canonical.ts'
 import { throughJsonb } from '../support/walk.ts'
 
@@ -41,6 +42,19 @@ describe('canonicalJson', () => {
 
     expect(Object.getPrototypeOf(value)).toBeNull()
     expect(JSON.stringify(value)).toBe('{"__proto__":{"polluted":true},"constructor":1}')
+  })
+
+  it('never takes a value for smaller than its JSON text is', () => {
+    fc.assert(
+      fc.property(jsonValue, (json) => {
+        const { value, maxBytes } = measuredValue(json)
+
+        expect(value).toEqual(canonicalValue(json))
+        expect(maxBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(value)))
+      }),
+    )
+    const { maxBytes } = measuredValue([-Number.MIN_VALUE, '\u0001', [], {}, null, true, false])
+    expect(maxBytes).toBeGreaterThanOrEqual(JSON.stringify([-Number.MIN_VALUE]).length)
   })
 
   it('refuses everything at once that JSON or the database has no form for, with its path', () => {

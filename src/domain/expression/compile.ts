@@ -186,6 +186,8 @@ function compileIndex(node: Node & { kind: 'index' }): Run {
 
 /** Like a read, but an absent link gives `undefined`. The keys of indexes are evaluated as ever, and may fail. */
 function compileFind(node: Node): (evaluation: Evaluation) => Value | undefined {
+  const [path] = scopePaths([pathOf(node) ?? []])
+  if (path !== undefined) return ({ scope }) => findValue(scope, path)
   switch (node.kind) {
     case 'root':
       return (evaluation) => findRoot(evaluation.scope, node.name)
@@ -221,7 +223,7 @@ function compileObject(node: Node & { kind: 'object' }): Run {
 function compileFirstOf(node: Node & { kind: 'firstOf' }): Run {
   return ({ scope }) => {
     for (const key of node.steps) {
-      const step = findLink(scope.steps, key)
+      const step = findValue(scope, ['steps', key])
       if (step === undefined) {
         return refuse(`steps.${key} is absent: the definition has no step of this key`)
       }

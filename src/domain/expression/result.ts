@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts'
+import { type Json, setMember, withoutPrototype } from '../json.ts'
 import { figure, maxResult, maxResultDepth } from './limits.ts'
 import { instantText } from './time.ts'
 import { Fault, Instant, isList, isMap, type Value } from './value.ts'
@@ -41,11 +41,12 @@ function convert(value: Value, room: Room, depth: number): Json {
     throw new Fault(`the result is nested deeper than ${maxResultDepth} levels`)
   }
   if (isList(value)) return value.map((item) => convert(item, room, depth + 1))
-  const result: Record<string, Json> = Object.create(null)
-  if (!isMap(value)) return result
-  for (const key of Object.keys(value).sort()) {
-    room.take(key.length + 3)
-    result[key] = convert(value[key] ?? null, room, depth + 1)
+  const result: Record<string, Json> = {}
+  if (isMap(value)) {
+    for (const key of Object.keys(value).sort()) {
+      room.take(key.length + 3)
+      setMember(result, key, convert(value[key] ?? null, room, depth + 1))
+    }
   }
-  return result
+  return withoutPrototype(result)
 }

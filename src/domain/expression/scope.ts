@@ -26,6 +26,12 @@ export interface Scope {
   readonly calendar?: Calendar
 }
 
+/** A scope that answers one step without putting all of `steps` together; the language reads them by their keys only. */
+export interface StepwiseScope extends Scope {
+  /** One of `steps`; undefined for a key that the definition has not. */
+  findStep(key: string): Json | undefined
+}
+
 /** The first word of every path. */
 export const roots = [
   'input',
@@ -55,11 +61,17 @@ export function findRoot(scope: Scope, root: Root): Value | undefined {
 
 /** Follows a path; `undefined` when a link is absent. */
 export function findValue(scope: Scope, path: Path): Value | undefined {
-  let value = findRoot(scope, path[0])
-  for (let link = 1; link < path.length && value !== undefined; link += 1) {
+  const [root, key] = path
+  const isOneStep = root === 'steps' && typeof key === 'string' && isStepwise(scope)
+  let value = isOneStep ? scope.findStep(key) : findRoot(scope, root)
+  for (let link = isOneStep ? 2 : 1; link < path.length && value !== undefined; link += 1) {
     value = findLink(value, path[link] ?? '')
   }
   return value
+}
+
+function isStepwise(scope: Scope): scope is StepwiseScope {
+  return 'findStep' in scope
 }
 
 /** Why a root may be missing, for messages. */

@@ -1,0 +1,155 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { Json, JsonObject } from '../../src/domain/json.ts'
+import { compileSchema } from '../../src/domain/json-schema.ts'
+import type { Principal } from '../../src/domain/principal.ts'
+import { type Tool, type ToolContext, ToolFailed, ToolRefused } from '../../src/domain/tool.ts'
+import { callTool } from '../../src/executor/call-tool.ts'
+import { contractOf, startOf } from '../support/walk.ts'
+
+const clock = { now: () => 7 }
+const { executionId, requester, tenantId } = startOf()
+
+type Run = (input: JsonObject, context: ToolContext) => unknown
+
+function call(
+  run: Run,
+  {
+    input = {},
+    principal = requester,
+    timeoutMs = 5_000,
+    output = {},
+  }: { input?: JsonObject; principal?: Principal; timeoutMs?: number; output?: JsonObject } = {},
+) {
+  const contract = contractOf('look', { output })
+  const pinned = {
+    contract,
+    contractHash: 'hash',
+    input: compileSchema(contract.input),
+    output: compileSchema(contract.output),
+  }
+  // A tool may be plain JavaScript, which answers what it likes.
+  const tool: Tool = { contract, contractHash: 'hash', run: run as Tool['run'] }
+  const context = { idempotencyKey: 'key', tenantId, executionId, principal }
+  return callTool(tool, pinned, input, context, timeoutMs, clock)
+}
+
+describe('what a tool is given', () => {
+  it('is its own: what it changes there reaches nothing else', async () => {
+    const input = { list: [{ a: 1 }] }
+    const principal = { ...requester, groups: ['desk'] }
+
+    await call(
+      (given, context) => {
+        Object.assign(given, { list: 'gone' })
+        Object.assign(context.principal.groups, ['changed'])
+        return {}
+      },
+      { input, principal },
+    )
+
+    expect(input).toEqual({ list: [{ a: 1 }] })
+    expect(principal.groups).toEqual(['desk'])
+  })
+
+  it('is all there, also in a copy of the context', async () => {
+    let copy: ToolContext | undefined
+    await call((_input, context) => {
+      copy = { ...context }
+      return {}
+    })
+
+    expect(copy).toMatchObject({ idempotencyKey: 'key', tenantId, executionId })
+    expect(copy?.principal).toEqual(requester)
+    expect(copy?.signal.aborted).toBe(false)
+  })
+
+  it('keeps a member that is called __proto__ apart from the prototype', async () => {
+    const input: JsonObject = JSON.parse('{"__proto__": {"polluted": true}}')
+    let given: JsonObject = {}
+    await call(
+      (json) => {
+        given = json
+        return {}
+      },
+      { input },
+    )
+
+    expect(Object.keys(given)).toEqual(['__proto__'])
+    expect('polluted' in given).toBe(false)
+  })
+})
+
+describe('a tool that takes too long', () => {
+  it('is left, and its signal aborted', async () => {
+    let signal: AbortSignal | undefined
+    const observation = await call(
+      (_input, context) => {
+        signal = context.signal
+        return new Promise(() => {})
+      },
+      { timeoutMs: 5 },
+    )
+
+    expect(observation).toMatchObject({ result: 'timeout', code: 'tool_timeout', endedAt: 7 })
+    expect(signal?.aborted).toBe(true)
+    expect(String(signal?.reason)).toContain('no answer within 5 ms')
+  })
+
+  it('finds its signal aborted when it looks only afterwards, and its late failure harms nobody', async () => {
+    let later: ToolContext | undefined
+    await call(
+      async (_input, context) => {
+        later = context
+        await wait(20)
+        throw new Error('late')
+      },
+      { timeoutMs: 5 },
+    )
+    await wait(30)
+
+    expect(later?.signal.aborted).toBe(true)
+    expect(later?.signal).toBe(later?.signal)
+  })
+})
+
+describe('what came of a call', () => {
+  it.each<[string, Run, object]>([
+    ['an answer', async () => ({ ok: true }), { result: 'done', output: { ok: true } }],
+    ['an answer without a promise', () => ({ ok: true }), { result: 'done' }],
+    [
+      'a refusal',
+      () => Promise.reject(new ToolRefused('no')),
+      { result: 'refused', message: 'no' },
+    ],
+    [
+      'a failure',
+      () => {
+        throw new ToolFailed('not now')
+      },
+      { result: 'failed', message: 'not now' },
+    ],
+    ['anything else', () => Promise.reject('odd'), { result: 'error', message: 'odd' }],
+    ['what is no JSON', () => new Date(0), { result: 'invalid', code: 'output_invalid' }],
+  ])('is observed: %s', async (_what, run, expected) => {
+    expect(await call(run)).toMatchObject(expected)
+  })
+
+  it('is checked with the pinned schema', async () => {
+    const output = { type: 'object', required: ['state'] }
+
+    expect(await call(() => ({}), { output })).toMatchObject({
+      result: 'invalid',
+      code: 'output_invalid',
+    })
+  })
+
+  it.each<[string, Json, string]>([
+    ['exactly 1 MiB', 'x'.repeat(1024 * 1024 - 2), 'done'],
+    ['a byte more', 'x'.repeat(1024 * 1024 - 1), 'invalid'],
+    ['few characters of many bytes', '€'.repeat(350_000), 'invalid'],
+    ['many characters that are escaped', '\u0001'.repeat(175_000), 'invalid'],
+  ])('is measured in bytes of JSON: %s', async (_what, answer, result) => {
+    expect(await call(() => answer)).toMatchObject({ result })
+  })
+})
