@@ -1,0 +1,41 @@
+import pg from 'pg'
+import { expect, it } from 'vitest'
+import { isOutage } from '../../src/db/database-errors.ts'
+import { openTestDatabase } from '../support/database.ts'
+
+const db = await openTestDatabase()
+
+/** As an operator does, or a restart of the server. */
+async function cutAll(): Promise<void> {
+  const admin = new pg.Client('url' in db.config ? db.config.url : '')
+  await admin.connect()
+  await admin.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  )
+  await admin.end()
+}
+
+// Without a listener the event would be an uncaught exception, which fails the run.
+it('a connection that is cut between two queries fails the next one, and ends no process', async () => {
+  const client = await db.database.pool.connect()
+  const closed = new Promise((resolve) => client.once('end', resolve))
+
+  await cutAll()
+  await closed
+
+  await expect(client.query('SELECT 1')).rejects.toBeInstanceOf(Error)
+  client.release()
+  const tenants = await db.database.forTenant('default').kysely.selectFrom('tenants').execute()
+  expect(tenants).toHaveLength(1)
+})
+
+it('a query that is cut says that the database is away', async () => {
+  const { system } = db.database
+  const asleep = system.query('sleep', 'SELECT pg_sleep(20)', [])
+  const failure = asleep.catch((error: unknown) => error)
+
+  await cutAll()
+
+  expect(isOutage(await failure)).toBe(true)
+})
