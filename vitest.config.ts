@@ -8,11 +8,12 @@ const postgresOnly = 'test/**/*.pg.test.ts'
 
 export default defineConfig(async () => {
   const postgres = await findPostgres()
+  // No test measures time: a limit is there to end what hangs, also on a machine that is busy with other work.
+  const limits = { testTimeout: 60_000, hookTimeout: 120_000 }
   const database = {
+    ...limits,
     globalSetup: ['test/support/database-setup.ts'],
     env: { STEPWARDEN_TEST_POSTGRES: postgres ?? '' },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
   }
   return {
     test: {
@@ -22,6 +23,7 @@ export default defineConfig(async () => {
             name: 'unit',
             include: ['test/**/*.test.ts'],
             exclude: [everyBackend, postgresOnly],
+            ...limits,
           },
         },
         { test: { name: 'pglite', include: [everyBackend], ...database } },
