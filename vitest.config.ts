@@ -9,7 +9,7 @@ const postgresOnly = 'test/**/*.pg.test.ts'
 export default defineConfig(async () => {
   const postgres = await findPostgres()
   // No test measures time: a limit is there to end what hangs, also on a machine that is busy with other work.
-  const limits = { testTimeout: 60_000, hookTimeout: 120_000 }
+  const limits = { testTimeout: 120_000, hookTimeout: 240_000 }
   const database = {
     ...limits,
     globalSetup: ['test/support/database-setup.ts'],
