@@ -31,8 +31,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`DROP FUNCTION public.orphaned_executions(text, integer)`.execute(db)
   await sql`SET LOCAL ROLE stepwarden_owner`.execute(db)
   await sql`
-    GRANT SELECT (tenant_id, id, status, worker_id, fence, wake_at, started_at, take_over_count, revision),
-      UPDATE (status, worker_id, fence, wake_at, started_at, take_over_count, revision)
+    GRANT SELECT (tenant_id, id, status, worker_id, fence, wake_at, started_at, take_over_count, revision,
+        pause_requested_at, ended_at),
+      UPDATE (status, worker_id, fence, wake_at, started_at, take_over_count, revision, pause_requested_at)
       ON public.executions TO stepwarden_system`.execute(db)
   await sql`
     CREATE POLICY system_moves ON public.executions FOR UPDATE TO stepwarden_system USING (true)`.execute(
@@ -88,6 +89,21 @@ async function releaseExecutions(db: Kysely<unknown>): Promise<void> {
         LIMIT max
       ) unattended
     $$`.execute(db)
+  // What a restored backup shows as going on may have gone on in the world since: a person looks before it does again.
+  await sql`
+    CREATE FUNCTION public.hold_executions() RETURNS bigint LANGUAGE plpgsql
+      SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    DECLARE held bigint;
+    BEGIN
+      UPDATE public.executions e
+      SET status = 'paused', pause_requested_at = coalesce(e.pause_requested_at, clock_timestamp()), wake_at = NULL,
+        worker_id = NULL, fence = e.fence + 1, revision = e.revision + 1
+      WHERE e.ended_at IS NULL AND e.status <> 'paused';
+      GET DIAGNOSTICS held = ROW_COUNT;
+      RETURN held;
+    END
+    $$`.execute(db)
+  await ownedBySystem(db, 'public.hold_executions()', 'stepwarden_app')
   await ownedBySystem(db, 'public.living_workers()', null)
   await ownedBySystem(db, 'public.release_executions(text)', 'stepwarden_app')
   await ownedBySystem(db, 'public.count_unattended(text, integer)', 'stepwarden_app')

@@ -10,6 +10,7 @@ import {
 import { isServiceError } from '../domain/errors.ts'
 import { getEmbeddings } from '../operations/get-embeddings.ts'
 import { getProcedure } from '../operations/get-procedure.ts'
+import { holdExecutions } from '../operations/hold-executions.ts'
 import { listProcedures } from '../operations/list-procedures.ts'
 import { searchProcedures } from '../operations/search-procedures.ts'
 import type { Command } from './command.ts'
@@ -33,8 +34,15 @@ export const doctor: Command = {
   path: 'doctor',
   summary: 'Look at everything that Stepwarden needs, and say what to do about what is not right',
   notes: `It exits with 0 when nothing fails, and with ${exitCodes.disagrees[0]} when something does. It carries no interrupted run on.`,
-  async run(shell) {
-    const checks = await examine(shell)
+  options: [
+    {
+      usage: '--after-restore',
+      text: 'first pause all runs that have not ended: they may have acted since the backup',
+    },
+  ],
+  async run(shell, given) {
+    const held = given.has('after-restore') ? await hold(shell) : []
+    const checks = [...held, ...(await examine(shell))]
     const fails = checks.filter(({ status }) => status === 'fail').length
     const warns = checks.filter(({ status }) => status === 'warn').length
     const verdict =
@@ -47,6 +55,17 @@ export const doctor: Command = {
       exitCode: fails === 0 ? exitCodes.done[0] : exitCodes.disagrees[0],
     }
   },
+}
+
+async function hold(shell: Shell): Promise<readonly Check[]> {
+  // Opened without carrying anything on: that is what must not happen.
+  await shell.bareApp()
+  const { held } = await shell.call(holdExecutions, {})
+  const text =
+    held === 0
+      ? 'no run was going on in the backup'
+      : `${countText(held, 'run')} paused: they may have acted since the backup. Compare each with what its tools have done ('stepwarden executions list --status paused'), then resume or cancel it`
+  return [{ name: 'restore', status: held === 0 ? 'ok' : 'warn', text }]
 }
 
 function checkLine(terminal: Terminal, { name, status, text }: Check): string {

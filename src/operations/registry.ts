@@ -13,6 +13,7 @@ import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
 import { getProcedure } from './get-procedure.ts'
 import { getStats } from './get-stats.ts'
+import { holdExecutions } from './hold-executions.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listProcedures } from './list-procedures.ts'
@@ -42,6 +43,7 @@ export const operations = {
   getExecution,
   getProcedure,
   getStats,
+  holdExecutions,
   listEscalations,
   listExecutions,
   listProcedures,

@@ -231,8 +231,8 @@ TABLE executions WITH (fillfactor=80)
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at, wake_at) TO stepwarden_app
-  GRANT SELECT (tenant_id, id, started_at, fence, take_over_count, worker_id, status, revision, wake_at) TO stepwarden_system
-  GRANT UPDATE (started_at, fence, take_over_count, worker_id, status, revision, wake_at) TO stepwarden_system
+  GRANT SELECT (tenant_id, id, started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, ended_at, wake_at) TO stepwarden_system
+  GRANT UPDATE (started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, wake_at) TO stepwarden_system
 
 TABLE literal_patterns
   tenant_id text COLLATE "C" NOT NULL
@@ -698,6 +698,24 @@ AS $function$
     END
     $function$
   OWNER stepwarden_owner
+
+FUNCTION public.hold_executions()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE held bigint;
+    BEGIN
+      UPDATE public.executions e
+      SET status = 'paused', pause_requested_at = coalesce(e.pause_requested_at, clock_timestamp()), wake_at = NULL,
+        worker_id = NULL, fence = e.fence + 1, revision = e.revision + 1
+      WHERE e.ended_at IS NULL AND e.status <> 'paused';
+      GET DIAGNOSTICS held = ROW_COUNT;
+      RETURN held;
+    END
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.living_workers()
  RETURNS SETOF text

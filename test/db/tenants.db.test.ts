@@ -243,6 +243,7 @@ describe('every table', () => {
         'claim_executions',
         'count_unattended',
         'count_vectors',
+        'hold_executions',
         'living_workers',
         'release_executions',
         'versions_without_vector',

@@ -276,6 +276,24 @@ describe('pausing', () => {
   })
 })
 
+it('after a restored backup everything that goes on is held, until a person lets it go on', async () => {
+  const key = await procedureOf({ tool: 'read' })
+  const { execution } = await start(key, { detach: true })
+  const { execution: ended } = await start(key)
+
+  const { held } = await operations.holdExecutions.invoke(app, caller, {})
+
+  expect(held).toBeGreaterThanOrEqual(1)
+  expect(await statusOf(ended.id)).toBe('resolved')
+  await using worker = await another()
+  const working = startWorking(worker, { pollMs: 10 })
+  await working.untilIdle()
+  await working.stop()
+  expect(await statusOf(execution.id)).toBe('paused')
+  await operations.resumeExecution.invoke(app, caller, { executionId: execution.id })
+  expect(await statusOf(execution.id)).toBe('resolved')
+})
+
 describe('a worker that is stopped', () => {
   it('lets each run finish the step that it is at, and gives it back to the next', async () => {
     const key = await procedureOf({ tool: 'write' }, { tool: 'read' })

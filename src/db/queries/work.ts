@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { StepRow } from '../../domain/execution.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Claim } from '../../executor/ports.ts'
@@ -124,6 +125,12 @@ export async function markExecution(
     }))
     .where('id', '=', id)
     .execute()
+}
+
+/** Pauses every execution of every tenant that has not ended, whoever has it, and answers how many these were. */
+export async function holdExecutions(transaction: Transaction): Promise<number> {
+  const { rows } = await sql<{ n: number }>`SELECT hold_executions() AS n`.execute(transaction)
+  return rows[0]?.n ?? 0
 }
 
 const attach = `
