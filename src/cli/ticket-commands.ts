@@ -1,16 +1,17 @@
 import type { z } from 'zod'
 import { listProcedures } from '../operations/list-procedures.ts'
 import { resolveTicket } from '../operations/resolve-ticket.ts'
-import { searchProcedures, type selectionOutput } from '../operations/search-procedures.ts'
+import { searchProcedures } from '../operations/search-procedures.ts'
 import type { Answer, Command, Parameter } from './command.ts'
 import { operationCommand } from './command.ts'
+import { labelled } from './labels.ts'
 import { readObject, readText } from './read-text.ts'
-import { endScreen, label, labelled, liveSteps } from './run-screen.ts'
+import { replyScreen } from './reply-screen.ts'
+import { endScreen, liveSteps } from './run-screen.ts'
+import { selectionScreen } from './selection-screen.ts'
 import type { Shell } from './shell.ts'
-import { pad } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
-type Selection = z.infer<typeof selectionOutput>
 type Resolution = z.infer<typeof resolveTicket.output>
 
 /** The options of a run that is started, and what they become. */
@@ -103,43 +104,6 @@ export async function runTicket(
   return { output, screen: resolutionScreen(terminal, output) }
 }
 
-/** The candidates with their scores, and what was decided about them. */
-function selectionScreen(terminal: Terminal, selection: Selection): string {
-  const { decision, candidates, procedureKey, minSimilarity } = selection
-  const width = Math.max(0, ...candidates.map((candidate) => candidateName(candidate).length))
-  const lines = candidates.map((candidate, index) => {
-    const isSelected = candidate.procedureKey === procedureKey
-    const name = pad(candidateName(candidate), width)
-    const score = candidate.similarity.toFixed(2).replace('-0.00', '0.00')
-    const why = [
-      isSelected ? 'selected' : '',
-      candidate.literal ? 'named word for word' : '',
-      candidate.qualified ? '' : `below the threshold of ${minSimilarity.toFixed(2)}`,
-    ].filter((reason) => reason !== '')
-    // Numbered where a person may have to choose.
-    const number = decision === 'ambiguous' ? String(index + 1) : ' '
-    const mark = isSelected ? terminal.style('good', '→') : number
-    return `  ${mark} ${terminal.style(isSelected ? 'name' : 'quiet', name)}  ${score}  ${terminal.style('quiet', why.join(', '))}`.trimEnd()
-  })
-  const verdict = {
-    selected: [],
-    ambiguous: [
-      labelled(
-        terminal,
-        'Decision',
-        `ambiguous: the best is less than ${selection.margin.toFixed(2)} ahead of the second, so nothing runs by itself`,
-      ),
-    ],
-    no_match: [labelled(terminal, 'Decision', 'no match: no approved playbook fits')],
-  }[decision]
-  const head = label(terminal, 'Candidates') + (lines.length === 0 ? 'none' : '')
-  return [head.trimEnd(), ...lines, ...verdict].join('\n')
-}
-
-function candidateName(candidate: Selection['candidates'][number]): string {
-  return `${candidate.procedureKey} v${candidate.versionNumber}`
-}
-
 function resolutionScreen(terminal: Terminal, output: Resolution): string {
   const { execution, steps, reply, selection, triageId } = output
   if (execution !== null) return endScreen(terminal, { execution, steps, reply })
@@ -148,7 +112,7 @@ function resolutionScreen(terminal: Terminal, output: Resolution): string {
   }
   return [
     labelled(terminal, 'Triage', `opened for a person: ${triageId}`),
-    ...(reply === null ? [] : [labelled(terminal, 'Reply', reply.text)]),
+    ...(reply === null ? [] : [replyScreen(terminal, reply)]),
   ].join('\n')
 }
 
