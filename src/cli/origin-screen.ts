@@ -24,7 +24,7 @@ function chosenByText(selection: RunOutput['execution']['selection']): string {
   // A model that was never measured has no thresholds to name.
   const bounds =
     margin === 0 ? '' : `; needed: ${minSimilarity.toFixed(2)} and a lead of ${margin.toFixed(2)}`
-  const by = fellBack ? `${model}, as the model in use did not answer` : model
+  const by = fellBack ? `${model}, as the model in use could not be asked` : model
   return [
     chosenBy === 'search' ? 'search' : `a person; search said ${answer}`,
     `: ${found.join(', ') || 'no candidates'}${bounds}; model ${by}`,

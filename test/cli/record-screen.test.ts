@@ -77,7 +77,7 @@ describe('the screen of a run says', () => {
       'Chosen by   search: REFUND v2 (0.70, word for word), PARCEL v1 (0.40); needed: 0.39 and a lead of 0.07; model use-v1\n',
     )
     expect(shown({ selection: person && { ...person, decision: 'no_match' } })).toMatch(
-      /Chosen by +a person; search said no match: REFUND.*model use-v1, as the model in use did not answer\n/,
+      /Chosen by +a person; search said no match: REFUND.*model use-v1, as the model in use could not be asked\n/,
     )
     expect(shown({ selection: null })).toMatch(/Chosen by +the caller, by its key/)
   })
