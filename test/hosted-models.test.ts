@@ -41,7 +41,7 @@ describe('with a key', () => {
     await run('procedures', 'seed')
 
     const resolution = await run('resolve', ticket)
-    const switched = await run('embeddings', 'switch', 'text-embedding-3-small')
+    const switched = await run('embeddings', 'switch', 'text-embedding-3-small', '--unmeasured')
     const status = await run('embeddings', 'status')
     const found = await run('search', ticket)
 
@@ -64,6 +64,55 @@ describe('with a key', () => {
     })
     // Thresholds that were never measured select nothing.
     expect(found).toMatchObject({ model: 'text-embedding-3-small', decision: 'ambiguous' })
+  })
+
+  test.each([
+    ['the right key', apiKey, /ok +reply model +gpt-test at 127\.0\.0\.1:\d+ answers/],
+    [
+      'a wrong key',
+      'sk-wrong-0123456789',
+      /warn +reply model +gpt-test at 127\.0\.0\.1:\d+: The model server answers 401: check OPENAI_API_KEY\./,
+    ],
+  ])('doctor says with %s whether the models answer, and never the key', async (_, key, line) => {
+    server.respond({ json: { ok: true } })
+    const { exitCode, stdout, stderr } = await runCli(['doctor'], {
+      dataDir: join(folder, 'cli'),
+      environment: {
+        OPENAI_API_KEY: key,
+        OPENAI_BASE_URL: baseUrl,
+        STEPWARDEN_REPLY_MODEL: 'gpt-test',
+      },
+    })
+
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(line)
+    expect(stdout).toMatch(
+      key === apiKey ? /ok +search +embedding .*not measured/ : /warn +search +fell back on use-/,
+    )
+    expect(stdout + stderr).not.toContain(key)
+  })
+
+  test('people are told that the models did not answer, in a line each', async () => {
+    const { stdout, stderr } = await runCli(['resolve', ticket], {
+      dataDir: join(folder, 'cli'),
+      environment: {
+        OPENAI_API_KEY: 'sk-wrong-0123456789',
+        OPENAI_BASE_URL: baseUrl,
+        STEPWARDEN_REPLY_MODEL: 'gpt-test',
+      },
+    })
+
+    expect(stdout).toMatch(/^Search +fell back on use-\S+, because the model in use could not/m)
+    expect(stdout).toMatch(
+      /^Reply +\(built-in; gpt-test gave no reply: The model server answers 401: check OPENAI_API_KEY\)$/m,
+    )
+    expect(
+      stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).msg),
+    ).toEqual(['search falls back on the offline model', 'the reply model gave no answer'])
+    expect(stderr).not.toContain('    at ')
   })
 
   test('an application has a model write the reply', async () => {

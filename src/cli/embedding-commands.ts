@@ -64,6 +64,12 @@ const switchModel: Command = {
   path: 'embeddings switch',
   summary: switchEmbeddings.summary,
   arguments: [{ usage: '<MODEL>', text: 'the model, as `embeddings status` names it' }],
+  options: [
+    {
+      usage: '--unmeasured',
+      text: 'switch to a model that was never measured as well; search selects nothing by it',
+    },
+  ],
   notes:
     'Search goes on with the model in use until every version has a vector of the new one. Stop it whenever you like: the same command carries it on. With the model in use it makes vectors that are lacking.',
   run: runSwitch,
@@ -71,7 +77,10 @@ const switchModel: Command = {
 
 async function runSwitch(shell: Shell, given: Given): Promise<Answer> {
   const { terminal } = shell
-  const { instead } = await shell.call(switchEmbeddings, { model: given.text('MODEL') })
+  const { instead } = await shell.call(switchEmbeddings, {
+    model: given.text('MODEL'),
+    unmeasured: given.has('unmeasured'),
+  })
   if (instead !== null) terminal.notice(`The switch to ${instead} that was under way is given up.`)
   for (;;) {
     const progress = await shell.call(continueEmbeddingSwitch, {})

@@ -158,6 +158,11 @@ const registry = {
     (d) =>
       `This process has no embedding model ${d.model}. It has ${d.known.join(', ')}; STEPWARDEN_EMBEDDING_MODEL and OPENAI_API_KEY add one.`,
   ),
+  EMBEDDING_MODEL_UNMEASURED: define<{ model: string }>(
+    'conflict',
+    (d) =>
+      `The embedding model ${d.model} was never measured here, so search would select nothing by it. Nothing was changed: run 'stepwarden embeddings calibrate ${d.model}' first, or switch all the same with --unmeasured ('unmeasured: true').`,
+  ),
   EMBEDDING_MODEL_CHANGED: define<{ model: string }>(
     'conflict',
     (d) =>

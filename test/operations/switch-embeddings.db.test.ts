@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createContext } from '../../src/context.ts'
 import { ModelFailed } from '../../src/openai/failure.ts'
 import { operations } from '../../src/operations/registry.ts'
-import type { Embedder } from '../../src/search/embedder.ts'
+import { type Embedder, unmeasured } from '../../src/search/embedder.ts'
 import { openTestApp } from '../support/app.ts'
 import { callerOf } from '../support/caller.ts'
 import { newModel, oldModel, wordDefinition } from '../support/switch.ts'
@@ -233,6 +233,52 @@ describe('a switch of the embedding model', () => {
         code: 'ROLE_MISSING',
       })
     }
+  })
+})
+
+describe('a model that was never measured', () => {
+  it('is switched to only by those who say so, and then the way back is named', async () => {
+    await using fresh = await createContext(
+      db.database,
+      { tenantId: 'default', logLevel: 'silent' },
+      {
+        tools: [],
+        embedder: oldModel,
+        hostedEmbedder: { ...newModel, model: 'unmeasured-v1', thresholds: unmeasured },
+      },
+    )
+    const begins = (more: Record<string, unknown> = {}) =>
+      operations.switchEmbeddings.invoke(fresh, admin, { model: 'unmeasured-v1', ...more })
+    const adviceNow = async () => (await operations.getEmbeddings.invoke(fresh, admin, {})).advice
+
+    await expect(begins()).rejects.toMatchObject({
+      code: 'EMBEDDING_MODEL_UNMEASURED',
+      message: expect.stringContaining("'stepwarden embeddings calibrate unmeasured-v1'"),
+    })
+    await begins({ unmeasured: true })
+    expect(await adviceNow()).toEqual([
+      expect.stringMatching(/under way.*or 'stepwarden embeddings switch new-v1' to give it up/),
+      expect.stringContaining('cannot ask'),
+    ])
+    // What was begun goes on without being asked again.
+    await begins()
+    for (let isDone = false; !isDone; ) {
+      isDone = (await operations.continueEmbeddingSwitch.invoke(fresh, admin, {})).isDone
+    }
+
+    expect(await adviceNow()).toEqual([
+      expect.stringMatching(
+        /never measured.*embeddings calibrate.*'stepwarden embeddings switch old-v1' to go back/,
+      ),
+    ])
+    expect(
+      await operations.searchProcedures.invoke(fresh, admin, { issue: 'refund' }),
+    ).toMatchObject({ decision: 'ambiguous', calibrated: false })
+    // The model in use may be switched to, to have made what it lacks.
+    await begins()
+    await operations.continueEmbeddingSwitch.invoke(fresh, admin, {})
+    await begin('new-v1')
+    for (let isDone = false; !isDone; ) isDone = (await carryOn()).isDone
   })
 })
 
