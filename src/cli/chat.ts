@@ -40,6 +40,7 @@ export const chat: Command = {
   summary: 'Open a session: what is typed is a ticket, and lines that begin with / are commands',
   notes: `Without any command, at a terminal, stepwarden opens it as well.\n\n${help}`,
   async run(shell) {
+    shell.isSession = true
     const session = new Session(shell)
     await session.toEnd()
     return { output: { left: true }, screen: '' }
@@ -118,7 +119,7 @@ class Session {
 
   async #ticket(text: string): Promise<string | undefined> {
     const { terminal } = this.#shell
-    const answer = await resolveText(this.#shell, text)
+    const answer = await resolveText(this.#shell, { text })
     const { selection, execution } = answer.output
     const { candidates } = selection
     if (execution !== null || selection.decision !== 'ambiguous') {
@@ -134,7 +135,7 @@ class Session {
     // Anything but a number from the list is the next message.
     if (chosen === undefined) return reply
     const { procedureKey } = chosen
-    showAnswer(terminal, await runTicket(this.#shell, text, { procedureKey }))
+    showAnswer(terminal, await runTicket(this.#shell, { text }, { procedureKey }))
     return undefined
   }
 

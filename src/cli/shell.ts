@@ -45,6 +45,8 @@ export class Shell implements AsyncDisposable {
   readonly terminal: Terminal
   readonly parts: Parts
   readonly environment: ShellOptions['environment']
+  /** Commands are typed into a session, where they begin with a slash. */
+  isSession = false
   readonly #workingDirectory: string
   #config: Config | undefined
   #opening: Promise<AppContext> | undefined

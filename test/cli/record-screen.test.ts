@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { goOnLines } from '../../src/cli/go-on.ts'
 import { timelineScreen } from '../../src/cli/run-screen.ts'
 import { Terminal } from '../../src/cli/terminal.ts'
 import type { RunOutput } from '../../src/operations/execution-output.ts'
@@ -152,5 +153,30 @@ describe('the screen of a run says', () => {
     expect(shown({}, verification, source)).toContain(
       `Reply       ${text}\n            It is on its way.\n`,
     )
+  })
+})
+
+describe('after a run that lacked input', () => {
+  const lacking = {
+    ...execution,
+    inputSources: { size: 'caller', name: 'context' } as const,
+    reason: { code: 'missing_input', message: 'x', fields: ['id'] } as const,
+  }
+
+  test('the next command is there, with what has to be given again', () => {
+    expect(goOnLines(terminal, lacking, 'resolve "…" --procedure REFUND')).toEqual([
+      `Go on       stepwarden resolve "…" --procedure REFUND --input '{"size": "…", "id": "…"}'`,
+    ])
+  })
+
+  test('a session says it in its own words', () => {
+    expect(goOnLines(terminal, lacking, undefined)).toEqual([
+      'Go on       type the message again, with what is missing in it, or',
+      `            /executions start REFUND --input '{"size": "…", "id": "…"}'`,
+    ])
+  })
+
+  test('any other run has no such line', () => {
+    expect(goOnLines(terminal, execution, 'resolve')).toEqual([])
   })
 })
