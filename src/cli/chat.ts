@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline'
 import { listProcedures } from '../operations/list-procedures.ts'
+import { namingArguments } from './argument-names.ts'
 import { type Command, showAnswer } from './command.ts'
 import { commands } from './commands.ts'
 import { reportFailure } from './failures.ts'
@@ -108,7 +109,8 @@ class Session {
       {
         commands,
         execute: async (command, given) => {
-          showAnswer(terminal, await command.run(this.#shell, given))
+          const run = () => command.run(this.#shell, given)
+          showAnswer(terminal, await namingArguments(command, run))
         },
         out: { write: (text) => terminal.print(text.trimEnd()) },
         isSession: true,
