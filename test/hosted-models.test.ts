@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { createStepwarden, type Principal } from '../src/index.ts'
-import { jsonValues, runCli, temporaryFolder } from './cli/run-cli.ts'
+import { jsonValues, runCli, startCli, temporaryFolder } from './cli/run-cli.ts'
 import { startOpenAiServer } from './support/openai-server.ts'
 import { writes } from './support/scripted-model.ts'
 
@@ -113,6 +113,36 @@ describe('with a key', () => {
         .map((line) => JSON.parse(line).msg),
     ).toEqual(['search falls back on the offline model', 'the reply model gave no answer'])
     expect(stderr).not.toContain('    at ')
+  })
+
+  test('a switch that fails or is interrupted says where it stands, and shows that it is at work', async () => {
+    const dataDir = join(folder, 'switch')
+    const environment = { OPENAI_API_KEY: 'sk-wrong-0123456789', OPENAI_BASE_URL: baseUrl }
+    const words = ['embeddings', 'switch', 'text-embedding-3-small', '--unmeasured']
+    await runCli(['procedures', 'seed'], { dataDir })
+
+    const refused = await runCli(words, { dataDir, environment })
+    server.embed({ hang: 'before' })
+    const running = startCli(words.slice(0, 3), {
+      dataDir,
+      environment: { ...environment, OPENAI_API_KEY: apiKey },
+    })
+    await new Promise<void>((resolve) => {
+      running.child.stderr?.on('data', (told: string) => {
+        if (told.includes('vectors are being made')) resolve()
+      })
+    })
+    running.child.kill('SIGINT')
+    const { exitCode, stderr } = await running.ended
+
+    expect(refused).toMatchObject({ exitCode: 6, stdout: '' })
+    expect(refused.stderr).toContain(
+      "gives no vectors: the model server answers 401: check OPENAI_API_KEY. Trying again without that changes nothing. The switch is begun, and 'stepwarden embeddings switch text-embedding-3-small' carries it on.\n",
+    )
+    expect(exitCode).toBe(130)
+    expect(stderr).toContain(
+      "Interrupted. What was made is kept: 'stepwarden embeddings switch text-embedding-3-small' carries the switch on.",
+    )
   })
 
   test('an application has a model write the reply', async () => {

@@ -80,9 +80,7 @@ async function untilSignal(
 ): Promise<number> {
   let interrupted = false
   const leave = (): void => {
-    terminal.notice(
-      '\nInterrupted. Nothing is lost: a run that was going on is carried on by the next command on this data.',
-    )
+    terminal.notice(`\nInterrupted. ${shell.afterInterrupt}`)
     const end = () => process.exit(exitCodes.interrupted[0])
     // The run goes on for as long as this takes, and what it meets with a closed database is of no interest.
     interrupted = true

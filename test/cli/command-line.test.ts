@@ -495,6 +495,11 @@ test('doctor finds a folder well, and one that is not there yet', async () => {
   expect(checks.map(({ status }: { status: string }) => status)).toEqual(
     Array(checks.length).fill('ok'),
   )
+  const textOf = (wanted: string) =>
+    checks.find(({ name }: { name: string }) => name === wanted)?.text
+  expect(textOf('reply model')).toBe('no key: replies are composed without a model')
+  // The model of words alone is there as well, and no version has a vector of it.
+  expect(textOf('embeddings')).toBe('3 versions, all with vectors of use-ngram-1024-v1')
   expect(absent.exitCode).toBe(0)
   expect(absent.stdout).toMatch(/warn +data folder .*not there yet/)
 })

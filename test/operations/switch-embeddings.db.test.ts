@@ -96,7 +96,8 @@ describe('a switch of the embedding model', () => {
     await expect(carryOn()).rejects.toMatchObject({
       code: 'EMBEDDER_UNAVAILABLE',
       retryable: true,
-      message: expect.stringContaining('answers 500'),
+      message:
+        "The embedding model new-v1 gives no vectors: the model server answers 500. Try again later. The switch is begun, and 'stepwarden embeddings switch new-v1' carries it on.",
     })
     expect(await search('refund')).toMatchObject({ procedureKey: 'REFUND', model: 'old-v1' })
     expect((await status()).advice).toEqual([
@@ -307,7 +308,7 @@ describe('calibration', () => {
       operations.calibrateEmbeddings.invoke(app, admin, { model: 'new-v1' }),
     ).rejects.toMatchObject({
       code: 'EXAMPLES_TOO_FEW',
-      details: { match: 0, noMatch: 0, neededMatch: 20, neededNoMatch: 10 },
+      details: { match: 0, noMatch: 0, neededMatch: 20, neededNoMatch: 10, leftOut: 0 },
     })
   })
 
@@ -319,7 +320,7 @@ describe('calibration', () => {
         noMatch: Array.from(
           { length: 4 },
           (_, index) => `about ${word.length} ${word[0]} ${index}`,
-        ),
+        ).concat('login 1', 'what they all have', 'login 2'),
       },
     })
     const carol = callerOf('carol', undefined, 'calibrated')
@@ -332,7 +333,14 @@ describe('calibration', () => {
     }
     const result = await operations.calibrateEmbeddings.invoke(app, carol, { model: 'new-v1' })
 
-    expect(result).toMatchObject({ isStored: true, matchCount: 24, precision: 1 })
+    expect(result).toMatchObject({
+      isStored: true,
+      matchCount: 24,
+      noMatchCount: 13,
+      // Of the three texts that all have, two are matches of LOGIN; each stands there three times.
+      leftOut: { matchedElsewhere: 2, repeated: 6, beyondLimit: 0 },
+      precision: 1,
+    })
     await using fresh = await createContext(
       db.database,
       { tenantId: 'default', logLevel: 'silent' },
