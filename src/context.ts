@@ -15,6 +15,7 @@ import type { Boundary, Claim, Clock, Journal } from './executor/ports.ts'
 import { createLogger, type Logger } from './logger.ts'
 import type { ReplyModel } from './reply/model.ts'
 import { withRest } from './reply/resting-model.ts'
+import { withWarnings } from './reply/warning-model.ts'
 import type { Embedder } from './search/embedder.ts'
 import { createEmbedders, type Embedders, offlineModels } from './search/embedders.ts'
 import { type HostedModelConfig, openHostedEmbedder } from './search/hosted-embedder.ts'
@@ -87,7 +88,9 @@ export async function createContext(
   const log = createLogger(config.logLevel)
   const tools = createToolRegistry(options.tools ?? (await loadTools(config, database, clock)))
   const embedders = await openEmbedders(database, config, options, log)
-  const replyModel = options.replyModel ?? (await hostedReplyModel(config, clock))
+  const replyModel = options.replyModel
+    ? withWarnings(options.replyModel, log)
+    : await hostedReplyModel(config, clock, log)
   const worker = await registerWorker(database, clock, log)
   return {
     database,
@@ -141,11 +144,14 @@ async function openEmbedders(
 async function hostedReplyModel(
   { openai }: Pick<Config, 'openai'>,
   clock: Clock,
+  log: Logger,
 ): Promise<ReplyModel | undefined> {
   if (openai === undefined) return undefined
   // Loaded only here: the SDK takes a tenth of a second that a start without a key does not need.
   const { createOpenAiReplyModel } = await import('./reply/openai-model.ts')
-  return withRest(createOpenAiReplyModel(openai, openai.replyModel), () => clock.now())
+  const model = createOpenAiReplyModel(openai, openai.replyModel)
+  // While it rests it is not asked, and there is nothing to warn of.
+  return withRest(withWarnings(model, log), () => clock.now())
 }
 
 async function loadTools(

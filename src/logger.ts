@@ -11,5 +11,21 @@ export function createLogger(
   level: Config['logLevel'],
   stream: DestinationStream = destination({ dest: 2, sync: true }),
 ): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream)
+  const serializers = {
+    err: (error: unknown) =>
+      level !== 'debug' && isForeseen(error)
+        ? summaryOf(error)
+        : pino.stdSerializers.err(Object(error)),
+  }
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers }, stream)
+}
+
+/** Errors of our own that say what to do: where they were thrown helps nobody, unless everything is logged. */
+function isForeseen(error: unknown): error is Error {
+  return error instanceof Error && ['ModelFailed', 'ServiceError'].includes(error.name)
+}
+
+function summaryOf(error: Error) {
+  const { name: type, message } = error
+  return { type, message, ...('code' in error && { code: error.code }) }
 }

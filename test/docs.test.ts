@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 import { createToolRegistry } from '../src/domain/tool-registry.ts'
+import { createStepwarden } from '../src/index.ts'
 import { resolve } from './examples/library.ts'
+import { withModels } from './examples/models.ts'
+import { loadAndResolve } from './examples/playbook.ts'
 import { tools } from './examples/tools.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -15,10 +18,15 @@ const pages = [
 const text = new Map(pages.map((name) => [name, readFileSync(join(root, name), 'utf8')]))
 
 describe('the pages', () => {
-  it.each(['tools', 'library'])('show the example %s.ts as it runs here', (name) => {
+  it.each([
+    ['tools', 'tools'],
+    ['library', 'library'],
+    ['playbook', 'library'],
+    ['models', 'library'],
+  ])('show the example %s.ts as it runs here', (name, page) => {
     const example = readFileSync(join(root, `test/examples/${name}.ts`), 'utf8')
 
-    expect(text.get(`docs/${name}.md`)).toContain(
+    expect(text.get(`docs/${page}.md`)).toContain(
       example.replaceAll('../../src/index.ts', 'stepwarden'),
     )
   })
@@ -48,6 +56,33 @@ describe('the examples', () => {
     const reply = await resolve(folder, 'change my avatar')
 
     expect(reply).toContain('support team')
+    rmSync(folder, { recursive: true, force: true })
+  }, 60_000)
+
+  it('load a playbook and answer a ticket with it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'stepwarden-docs-'))
+    const said = vi.spyOn(console, 'log').mockImplementation(() => {})
+    const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    warned.mockClear()
+
+    const reply = await loadAndResolve(folder, 'Where is my refund for TXN-REFUND-003?')
+
+    expect(reply).toBe('Your refund is processing.')
+    expect(said).toHaveBeenCalledWith('search', { transactionId: 'text' })
+    expect(warned).not.toHaveBeenCalled()
+    rmSync(folder, { recursive: true, force: true })
+  }, 60_000)
+
+  it('begin with the hosted model that the options name', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'stepwarden-docs-'))
+    const roles = ['admin'] as const
+    const admin = { id: 'eve', kind: 'human', roles, groups: [], tenantId: 'default' } as const
+    const stepwarden = await createStepwarden(withModels(folder, 'sk-test'))
+
+    const { models } = await stepwarden.as(admin).getEmbeddings({})
+
+    expect(models.find(({ isCurrent }) => isCurrent)?.model).toBe('text-embedding-3-small')
+    await stepwarden[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   }, 60_000)
 })

@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline'
 import { listProcedures } from '../operations/list-procedures.ts'
+import { namingArguments } from './argument-names.ts'
 import { type Command, showAnswer } from './command.ts'
 import { commands } from './commands.ts'
 import { reportFailure } from './failures.ts'
@@ -40,6 +41,7 @@ export const chat: Command = {
   summary: 'Open a session: what is typed is a ticket, and lines that begin with / are commands',
   notes: `Without any command, at a terminal, stepwarden opens it as well.\n\n${help}`,
   async run(shell) {
+    shell.isSession = true
     const session = new Session(shell)
     await session.toEnd()
     return { output: { left: true }, screen: '' }
@@ -107,7 +109,8 @@ class Session {
       {
         commands,
         execute: async (command, given) => {
-          showAnswer(terminal, await command.run(this.#shell, given))
+          const run = () => command.run(this.#shell, given)
+          showAnswer(terminal, await namingArguments(command, run))
         },
         out: { write: (text) => terminal.print(text.trimEnd()) },
         isSession: true,
@@ -118,7 +121,7 @@ class Session {
 
   async #ticket(text: string): Promise<string | undefined> {
     const { terminal } = this.#shell
-    const answer = await resolveText(this.#shell, text)
+    const answer = await resolveText(this.#shell, { text })
     const { selection, execution } = answer.output
     const { candidates } = selection
     if (execution !== null || selection.decision !== 'ambiguous') {
@@ -134,7 +137,7 @@ class Session {
     // Anything but a number from the list is the next message.
     if (chosen === undefined) return reply
     const { procedureKey } = chosen
-    showAnswer(terminal, await runTicket(this.#shell, text, { procedureKey }))
+    showAnswer(terminal, await runTicket(this.#shell, { text }, { procedureKey }))
     return undefined
   }
 

@@ -37,7 +37,7 @@ async function runDemo(shell: Shell): Promise<Answer> {
   const answers = []
   for (const [index, text] of tickets.entries()) {
     terminal.print(`\n${terminal.style('heading', `Ticket ${index + 1} of ${tickets.length}`)}`)
-    const { output, screen } = await resolveText(shell, text)
+    const { output, screen } = await resolveText(shell, { text })
     terminal.print(screen)
     answers.push(output)
   }

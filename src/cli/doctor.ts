@@ -12,9 +12,11 @@ import { getEmbeddings } from '../operations/get-embeddings.ts'
 import { getProcedure } from '../operations/get-procedure.ts'
 import { holdExecutions } from '../operations/hold-executions.ts'
 import { listProcedures } from '../operations/list-procedures.ts'
+import { probeReplyModel } from '../operations/probe-reply-model.ts'
 import { searchProcedures } from '../operations/search-procedures.ts'
 import type { Command } from './command.ts'
 import { exitCodes } from './failures.ts'
+import { fallBackText } from './selection-screen.ts'
 import type { Shell } from './shell.ts'
 import { pad } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -140,14 +142,21 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
   await look(checks, 'playbooks', () => examinePlaybooks(shell, app))
   await look(checks, 'search', async () => {
     const selection = await shell.call(searchProcedures, { issue: 'doctor' })
-    return ok(`embedding model ${selection.model}, threshold ${selection.minSimilarity.toFixed(2)}`)
+    const { model, fellBack, minSimilarity, calibrated } = selection
+    if (fellBack) return warn(fallBackText(selection))
+    return ok(
+      `embedding model ${model}, ${calibrated ? `threshold ${minSimilarity.toFixed(2)}` : 'not measured'}`,
+    )
   })
   await look(checks, 'embeddings', async () => {
-    const { models, advice } = await shell.call(getEmbeddings, {})
-    return advice.length === 0
-      ? ok(`every version has its vectors; models: ${models.map(({ model }) => model).join(', ')}`)
-      : warn(advice.join(' '))
+    const { models, versionCount, advice } = await shell.call(getEmbeddings, {})
+    if (advice.length > 0) return warn(advice.join(' '))
+    const whole = models.filter(({ vectorCount }) => vectorCount === versionCount)
+    return ok(
+      `${countText(versionCount, 'version')}, all with vectors of ${whole.map(({ model }) => model).join(', ')}`,
+    )
   })
+  await look(checks, 'reply model', () => examineReplyModel(shell, app))
   await look(checks, 'executions', async () => {
     const count = await countUnattended(app.database, app.worker.id)
     return count === 0
@@ -160,6 +169,18 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
       ? ok(`the chain of the last ${recentAuditEvents} events is whole`)
       : fail(`${problem} Somebody wrote past the service: find out who, and restore from a backup.`)
   })
+}
+
+async function examineReplyModel(
+  { config }: Shell,
+  { replyModel }: AppContext,
+): Promise<Omit<Check, 'name'>> {
+  if (replyModel === undefined) return ok('no key: replies are composed without a model')
+  const server = new URL(config.openai?.baseUrl ?? 'https://api.openai.com').host
+  const problem = await probeReplyModel(replyModel)
+  return problem === undefined
+    ? ok(`${replyModel.name} at ${server} answers`)
+    : warn(`${replyModel.name} at ${server}: ${problem} Until then replies are built in.`)
 }
 
 /** Whether each active version finds the tools that it was approved with. */

@@ -8,9 +8,13 @@ import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } 
 import { timelineScreen } from './run-screen.ts'
 import { fields, table } from './table.ts'
 import type { Terminal } from './terminal.ts'
+import { cutToWidth } from './text-width.ts'
 import { instantText } from './value-line.ts'
 
 const escalationId = { usage: '<ID>', text: 'the id of an escalation, esc_…' }
+
+/** As much of a ticket as tells it from the others. */
+const maxTicketWidth = 200
 
 const list = operationCommand({
   path: 'escalations list',
@@ -34,7 +38,8 @@ const list = operationCommand({
         item.assignee === null ? item.status : `${item.status} (${item.assignee})`,
         item.reason?.code ?? '',
         item.queue,
-        item.ticket?.text ?? '–',
+        // A pipe would get all of a message; `show` has it whole.
+        cutToWidth(item.ticket?.text ?? '–', maxTicketWidth),
       ]),
       'No escalations.',
     ) + nextPageLine(terminal, nextCursor),

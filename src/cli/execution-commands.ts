@@ -6,11 +6,12 @@ import { replayExecution } from '../operations/replay-execution.ts'
 import { resumeExecution } from '../operations/resume-execution.ts'
 import { startExecution } from '../operations/start-execution.ts'
 import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
-import { exitCodes } from './failures.ts'
-import { readObject } from './read-text.ts'
-import { endOf, endScreen, labelled, liveSteps, timelineScreen } from './run-screen.ts'
+import { exitCodes, usageError } from './failures.ts'
+import { goOnLines } from './go-on.ts'
+import { labelled } from './labels.ts'
+import { endOf, endScreen, liveSteps, timelineScreen } from './run-screen.ts'
 import { table } from './table.ts'
-import { startOptions } from './ticket-commands.ts'
+import { startInput, startOptions } from './ticket-commands.ts'
 import { countText, instantText } from './value-line.ts'
 
 const executionId = { usage: '<ID>', text: 'the id of an execution, exec_…' }
@@ -65,20 +66,28 @@ const start: Command = {
   async run(shell, given) {
     const { terminal } = shell
     const text = given.find('ticket')
-    const input = await readObject(shell, '--input', given.find('input'))
+    const language = given.find('language')
+    if (text === undefined && language !== undefined) {
+      throw usageError('--language is that of a ticket.', 'Give the ticket with --ticket as well.')
+    }
+    const procedureKey = given.text('KEY')
     const output = await shell.call(
       startExecution,
       {
-        procedureKey: given.text('KEY'),
-        ticket: text === undefined ? undefined : { text },
-        input,
-        customerId: given.find('customer'),
-        idempotencyKey: given.find('idempotency-key'),
+        procedureKey,
+        ticket: text === undefined ? undefined : { text, language },
+        ...(await startInput(shell, given)),
         detach: given.has('detach'),
       },
       liveSteps(terminal),
     )
-    return { output, screen: endScreen(terminal, output) }
+    const how = shell.isSession ? undefined : `executions start ${procedureKey}`
+    return {
+      output,
+      screen: [endScreen(terminal, output), ...goOnLines(terminal, output.execution, how)].join(
+        '\n',
+      ),
+    }
   },
 }
 

@@ -1,3 +1,4 @@
+import { namingArguments } from './argument-names.ts'
 import { chat } from './chat.ts'
 import { type Command, type Given, showAnswer } from './command.ts'
 import { commands } from './commands.ts'
@@ -33,7 +34,8 @@ export async function runCommandLine(
     const shell = new Shell({ terminal, parts, environment, workingDirectory: process.cwd() })
     exitCode = await untilSignal(terminal, shell, async () => {
       await using _shell = shell
-      return showAnswer(terminal, await explaining(shell, () => command.run(shell, given)))
+      const run = () => namingArguments(command, () => command.run(shell, given))
+      return showAnswer(terminal, await explaining(shell, run))
     })
   }
   const isAtTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
@@ -82,9 +84,7 @@ async function untilSignal(
       terminal.notice('\nStopping: each run finishes the step that it is at. Again to end at once.')
       return
     }
-    terminal.notice(
-      '\nInterrupted. Nothing is lost: a run that was going on is carried on by the next command on this data.',
-    )
+    terminal.notice(`\nInterrupted. ${shell.afterInterrupt}`)
     const end = () => process.exit(exitCodes.interrupted[0])
     // The run goes on for as long as this takes, and what it meets with a closed database is of no interest.
     interrupted = true

@@ -3,6 +3,9 @@ import type { Reason } from '../domain/escalation.ts'
 import { isStepEnded, type StepRow, type StepStatus } from '../domain/execution.ts'
 import type { Json } from '../domain/json.ts'
 import type { RunOutput, stepOutput } from '../operations/execution-output.ts'
+import { label, labelled } from './labels.ts'
+import { originLines } from './origin-screen.ts'
+import { factsScreen, replyScreen } from './reply-screen.ts'
 import { pad } from './table.ts'
 import type { Terminal, Tone } from './terminal.ts'
 import { countText, durationText, instantText, valueLine } from './value-line.ts'
@@ -78,21 +81,8 @@ export function endScreen(terminal: Terminal, { execution, steps, reply }: RunOu
     ...reasonLines(terminal, execution.reason),
     ...standingLines(terminal, execution),
   ]
-  if (reply !== null)
-    lines.push(`${label(terminal, 'Reply')}${terminal.wrap(reply.text, labelWidth)}`)
+  if (reply !== null) lines.push(replyScreen(terminal, reply))
   return lines.join('\n')
-}
-
-const labelWidth = 12
-
-/** The name of a part of a screen, as wide as all of them. */
-export function label(terminal: Terminal, text: string): string {
-  return terminal.style('heading', pad(text, labelWidth))
-}
-
-/** A labelled text in as many lines as it takes. */
-export function labelled(terminal: Terminal, name: string, text: string): string {
-  return `${label(terminal, name)}${terminal.wrap(text, labelWidth)}`
 }
 
 /** How a run that has not ended goes on. */
@@ -133,7 +123,7 @@ export function timelineScreen(terminal: Terminal, run: RunOutput): string {
       `${instantText(execution.createdAt)} by ${execution.requester.id}${forWhom(execution)}`,
     ),
     ...(execution.ticket === null ? [] : [labelled(terminal, 'Ticket', execution.ticket.text)]),
-    labelled(terminal, 'Input', valueLine(execution.input)),
+    ...originLines(terminal, run),
     ...(execution.takeOverCount === 0
       ? []
       : [labelled(terminal, 'Taken over', countText(execution.takeOverCount, 'time'))]),
@@ -141,6 +131,9 @@ export function timelineScreen(terminal: Terminal, run: RunOutput): string {
     ...steps.flatMap((step) => timelineLines(terminal, step, began)),
     '',
     endScreen(terminal, run),
+    ...(run.reply === null || run.reply.facts.length === 0
+      ? []
+      : [factsScreen(terminal, run.reply)]),
   ]
   const conditions = execution.conditions.map(({ kind, text, verdict }) =>
     labelled(terminal, verdict, `${kind}: ${text}`),

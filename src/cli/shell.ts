@@ -30,6 +30,9 @@ export interface Parts {
   readonly explainError: (error: unknown, database: Config['database']) => unknown
 }
 
+const defaultAfterInterrupt =
+  'Nothing is lost: a run that was going on is carried on by the next command on this data.'
+
 export interface ShellOptions {
   readonly terminal: Terminal
   readonly parts: Parts
@@ -45,6 +48,10 @@ export class Shell implements AsyncDisposable {
   readonly terminal: Terminal
   readonly parts: Parts
   readonly environment: ShellOptions['environment']
+  /** Commands are typed into a session, where they begin with a slash. */
+  isSession = false
+  /** What to tell a person who interrupts what is going on now. */
+  afterInterrupt = defaultAfterInterrupt
   readonly #workingDirectory: string
   #config: Config | undefined
   #opening: Promise<AppContext> | undefined
@@ -115,6 +122,16 @@ export class Shell implements AsyncDisposable {
     onSteps?: Caller['onSteps'],
   ): Promise<O> {
     return operation.invoke(await this.app(), this.#caller(onSteps), input)
+  }
+
+  /** Does something of which a person who interrupts it is told how it goes on. */
+  async interruptible<T>(afterInterrupt: string, run: () => Promise<T>): Promise<T> {
+    this.afterInterrupt = afterInterrupt
+    try {
+      return await run()
+    } finally {
+      this.afterInterrupt = defaultAfterInterrupt
+    }
   }
 
   /** An error as people should see it: what a driver or a disk said becomes one of ours where it is known. */

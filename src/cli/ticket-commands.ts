@@ -1,23 +1,34 @@
 import type { z } from 'zod'
+import type { Ticket } from '../domain/execution.ts'
+import type { JsonObject } from '../domain/json.ts'
 import { listProcedures } from '../operations/list-procedures.ts'
 import { resolveTicket } from '../operations/resolve-ticket.ts'
-import { searchProcedures, type selectionOutput } from '../operations/search-procedures.ts'
-import type { Answer, Command, Parameter } from './command.ts'
+import { searchProcedures } from '../operations/search-procedures.ts'
+import type { Answer, Command, Given, Parameter } from './command.ts'
 import { operationCommand } from './command.ts'
+import { goOnLines } from './go-on.ts'
+import { labelled } from './labels.ts'
 import { readObject, readText } from './read-text.ts'
-import { endScreen, label, labelled, liveSteps } from './run-screen.ts'
+import { replyScreen } from './reply-screen.ts'
+import { endScreen, liveSteps } from './run-screen.ts'
+import { selectionScreen } from './selection-screen.ts'
 import type { Shell } from './shell.ts'
-import { pad } from './table.ts'
-import type { Terminal } from './terminal.ts'
 
-type Selection = z.infer<typeof selectionOutput>
 type Resolution = z.infer<typeof resolveTicket.output>
 
-/** The options of a run that is started, and what they become. */
+/** The options of a run that is started. */
 export const startOptions: readonly Parameter[] = [
   {
     usage: '--input <JSON>',
     text: "the procedure's input as a JSON object, or @FILE; what is left out is looked for in the ticket",
+  },
+  {
+    usage: '--context <JSON>',
+    text: 'what else is known of the case, as --input is given; input is looked for in it by name, before the ticket',
+  },
+  {
+    usage: '--language <TAG>',
+    text: 'the language of the ticket, such as de; a model writes English alone, so it is not asked for others',
   },
   { usage: '--customer <ID>', text: "the customer's id" },
   {
@@ -60,95 +71,89 @@ const resolve: Command = {
   ].join('\n'),
   async run(shell, given) {
     const words = given.text('TEXT')
-    return resolveText(shell, words === '-' ? (await readText('-')).trim() : words, {
-      procedureKey: given.find('procedure'),
-      input: await readObject(shell, '--input', given.find('input')),
-      customerId: given.find('customer'),
-      idempotencyKey: given.find('idempotency-key'),
-    })
+    const text = words === '-' ? (await readText('-')).trim() : words
+    return resolveText(
+      shell,
+      { text, language: given.find('language') },
+      { procedureKey: given.find('procedure'), ...(await startInput(shell, given)) },
+    )
   },
 }
 
 export const ticketCommands: readonly Command[] = [resolve, search]
 
+/** What the options of a start become, the language apart: it belongs to the ticket. */
+export async function startInput(shell: Shell, given: Given): Promise<StartInput> {
+  return {
+    input: await readObject(shell, '--input', given.find('input')),
+    context: await readObject(shell, '--context', given.find('context')),
+    customerId: given.find('customer'),
+    idempotencyKey: given.find('idempotency-key'),
+  }
+}
+
+interface StartInput {
+  readonly input?: JsonObject | undefined
+  readonly context?: JsonObject | undefined
+  readonly customerId?: string | undefined
+  readonly idempotencyKey?: string | undefined
+}
+
+interface ResolveOptions extends StartInput {
+  readonly procedureKey?: string | undefined
+}
+
 type ResolveAnswer = Answer & { readonly output: Resolution }
-type ResolveOptions = Readonly<Record<string, unknown>>
+type TypedTicket = Pick<Ticket, 'text'> & { readonly language?: string | undefined }
 
 /** Resolves a ticket and shows it as it goes: the candidates, then what `runTicket` shows. */
 export async function resolveText(
   shell: Shell,
-  text: string,
+  ticket: TypedTicket,
   options: ResolveOptions = {},
 ): Promise<ResolveAnswer> {
   const { terminal } = shell
   if (!terminal.json) {
     // People see the candidates before the run; the operation searches again, and its answer is what holds.
-    const selection = await shell.call(searchProcedures, { issue: text })
-    terminal.print(labelled(terminal, 'Ticket', text))
+    const { context } = options
+    const selection = await shell.call(searchProcedures, { issue: ticket.text, context })
+    terminal.print(labelled(terminal, 'Ticket', ticket.text))
     terminal.print(selectionScreen(terminal, selection))
   }
-  return runTicket(shell, text, options)
+  return runTicket(shell, ticket, options)
 }
 
 /** Resolves a ticket, showing each step when it is committed; the end and the reply are left for the answer's screen. */
 export async function runTicket(
   shell: Shell,
-  text: string,
+  ticket: TypedTicket,
   options: ResolveOptions,
 ): Promise<ResolveAnswer> {
   const { terminal } = shell
-  const request = { ...options, ticket: { text } }
+  const request = { ...options, ticket }
   const output = await shell.call(resolveTicket, request, liveSteps(terminal))
   await hintWhenEmpty(shell, output)
-  return { output, screen: resolutionScreen(terminal, output) }
+  return { output, screen: resolutionScreen(shell, output) }
 }
 
-/** The candidates with their scores, and what was decided about them. */
-function selectionScreen(terminal: Terminal, selection: Selection): string {
-  const { decision, candidates, procedureKey, minSimilarity } = selection
-  const width = Math.max(0, ...candidates.map((candidate) => candidateName(candidate).length))
-  const lines = candidates.map((candidate, index) => {
-    const isSelected = candidate.procedureKey === procedureKey
-    const name = pad(candidateName(candidate), width)
-    const score = candidate.similarity.toFixed(2).replace('-0.00', '0.00')
-    const why = [
-      isSelected ? 'selected' : '',
-      candidate.literal ? 'named word for word' : '',
-      candidate.qualified ? '' : `below the threshold of ${minSimilarity.toFixed(2)}`,
-    ].filter((reason) => reason !== '')
-    // Numbered where a person may have to choose.
-    const number = decision === 'ambiguous' ? String(index + 1) : ' '
-    const mark = isSelected ? terminal.style('good', '→') : number
-    return `  ${mark} ${terminal.style(isSelected ? 'name' : 'quiet', name)}  ${score}  ${terminal.style('quiet', why.join(', '))}`.trimEnd()
-  })
-  const verdict = {
-    selected: [],
-    ambiguous: [
-      labelled(
-        terminal,
-        'Decision',
-        `ambiguous: the best is less than ${selection.margin.toFixed(2)} ahead of the second, so nothing runs by itself`,
-      ),
-    ],
-    no_match: [labelled(terminal, 'Decision', 'no match: no approved playbook fits')],
-  }[decision]
-  const head = label(terminal, 'Candidates') + (lines.length === 0 ? 'none' : '')
-  return [head.trimEnd(), ...lines, ...verdict].join('\n')
-}
-
-function candidateName(candidate: Selection['candidates'][number]): string {
-  return `${candidate.procedureKey} v${candidate.versionNumber}`
-}
-
-function resolutionScreen(terminal: Terminal, output: Resolution): string {
+function resolutionScreen({ terminal, isSession }: Shell, output: Resolution): string {
   const { execution, steps, reply, selection, triageId } = output
-  if (execution !== null) return endScreen(terminal, { execution, steps, reply })
+  if (execution !== null) {
+    const how = isSession ? undefined : `resolve "…" --procedure ${execution.procedureKey}`
+    return [
+      endScreen(terminal, { execution, steps, reply }),
+      ...goOnLines(terminal, execution, how),
+    ].join('\n')
+  }
   if (selection.decision === 'ambiguous') {
-    return terminal.style('quiet', 'Choose one with --procedure KEY.')
+    const how = isSession
+      ? 'Type the message without a command to choose one.'
+      : 'Choose one with --procedure KEY.'
+    return terminal.style('quiet', how)
   }
   return [
     labelled(terminal, 'Triage', `opened for a person: ${triageId}`),
-    ...(reply === null ? [] : [labelled(terminal, 'Reply', reply.text)]),
+    ...(reply === null ? [] : [replyScreen(terminal, reply)]),
   ].join('\n')
 }
 

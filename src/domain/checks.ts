@@ -57,6 +57,7 @@ export class DefinitionCheck {
   all(): readonly Finding[] {
     const { definition } = this
     this.#routing()
+    this.#examples()
     checkSteps(this)
     this.#conditions(definition.preconditions ?? [], ['preconditions'])
     this.#conditions(definition.completionConditions ?? [], ['completionConditions'])
@@ -157,6 +158,24 @@ export class DefinitionCheck {
     }
   }
 
+  /** Examples that are not for the playbook, by a text that it claims itself. */
+  #examples(): void {
+    const { issuePatterns = [], examples = {} } = this.definition
+    const matching = new Set((examples.match ?? []).map(folded))
+    // Shorter ones are not looked for word for word.
+    const patterns = issuePatterns.filter((pattern) => [...folded(pattern)].length >= 4)
+    for (const [index, example] of (examples.noMatch ?? []).entries()) {
+      const text = folded(example)
+      const pattern = patterns.find((one) => text.includes(folded(one)))
+      const claim = matching.has(text)
+        ? 'stands under examples.match as well'
+        : pattern !== undefined && `holds the issue pattern '${pattern}' word for word`
+      if (claim === false) continue
+      const message = `an example of what this is not for ${claim}; take one of the two away`
+      this.add('example-contradicted', 'warning', ['examples', 'noMatch', index], message)
+    }
+  }
+
   #conditions(conditions: readonly Condition[], path: Path): void {
     for (const [index, { text, when, say }] of conditions.entries()) {
       if (when === undefined) this.prose([...path, index], text)
@@ -184,6 +203,12 @@ export class DefinitionCheck {
 }
 
 const minPatterns = 4
+
+/** Case, white space around it and forms of one character make no other text. */
+function folded(text: string): string {
+  return text.trim().normalize('NFC').toLowerCase()
+}
+
 const noCompletion =
   'no completion condition: the run counts as resolved whenever its steps come to an end'
 const objectOfAnything: Type = typeOfSchema({ type: 'object' })

@@ -43,6 +43,12 @@ function count(problems: readonly Problem[]): string {
   return problems.length === 1 ? '1 problem' : `${problems.length} problems`
 }
 
+function leftOutText(leftOut: number): string {
+  return leftOut === 0
+    ? ''
+    : ` ${leftOut} more that do not are left out, because they stand there twice or another procedure has them as a match.`
+}
+
 type Problems = { readonly problems: readonly Problem[] }
 
 /**
@@ -73,7 +79,7 @@ const registry = {
   CONFIG_INVALID: define<Problems>(
     'invalid',
     (d) =>
-      `The environment has ${count(d.problems)}:${problemLines(d.problems)}\nSee .env.example for what may be set.`,
+      `The configuration has ${count(d.problems)}:${problemLines(d.problems)}\nSee .env.example for the variables of the environment, and docs/library.md for the options of an application.`,
   ),
   TOOL_MODULE_INVALID: define<{ path: string; problem: string }>(
     'invalid',
@@ -158,15 +164,20 @@ const registry = {
     (d) =>
       `This process has no embedding model ${d.model}. It has ${d.known.join(', ')}; STEPWARDEN_EMBEDDING_MODEL and OPENAI_API_KEY add one.`,
   ),
+  EMBEDDING_MODEL_UNMEASURED: define<{ model: string }>(
+    'conflict',
+    (d) =>
+      `The embedding model ${d.model} was never measured here, so search would select nothing by it. Nothing was changed: run 'stepwarden embeddings calibrate ${d.model}' first, or switch all the same with --unmeasured ('unmeasured: true').`,
+  ),
   EMBEDDING_MODEL_CHANGED: define<{ model: string }>(
     'conflict',
     (d) =>
       `A switch to the embedding model ${d.model} began while the version was being saved. Nothing was changed: save it again.`,
     { retryable: true },
   ),
-  EMBEDDER_UNAVAILABLE: define<{ model: string; problem: string }>(
+  EMBEDDER_UNAVAILABLE: define<{ model: string; problem: string; nextMove?: string }>(
     'unavailable',
-    (d) => `The embedding model ${d.model} ${d.problem}. Nothing was changed: try again later.`,
+    (d) => `The embedding model ${d.model} ${d.problem}. ${d.nextMove ?? 'Try again later.'}`,
     { retryable: true },
   ),
   EXAMPLES_TOO_FEW: define<{
@@ -174,10 +185,11 @@ const registry = {
     noMatch: number
     neededMatch: number
     neededNoMatch: number
+    leftOut: number
   }>(
     'conflict',
     (d) =>
-      `The active versions have ${d.match} examples that match and ${d.noMatch} that do not; ${d.neededMatch} and ${d.neededNoMatch} are needed to measure a model. Add more to 'examples' of their definitions.`,
+      `The active versions have ${d.match} examples that match and ${d.noMatch} that do not; ${d.neededMatch} and ${d.neededNoMatch} are needed to measure a model.${leftOutText(d.leftOut)} Add more to 'examples' of their definitions.`,
   ),
   EXECUTION_NOT_FOUND: define<{ executionId: string }>(
     'not_found',

@@ -36,6 +36,13 @@ export const calibrateEmbeddings = defineAdministration({
     margin: z.number(),
     matchCount: z.int().describe('Examples that have an answer'),
     noMatchCount: z.int().describe('Examples that have none'),
+    leftOut: z
+      .object({
+        matchedElsewhere: z.int().describe('Without an answer, and a match of another procedure'),
+        repeated: z.int().describe('Without an answer, and there already'),
+        beyondLimit: z.int().describe(`More than ${maxExamples} of a kind`),
+      })
+      .describe('Examples that were not measured on'),
     f1: z.number(),
     precision: z.number().describe('Of what would be selected, the share that is right'),
     selected: z.number().describe('The share of all that would be selected'),
@@ -47,20 +54,24 @@ export const calibrateEmbeddings = defineAdministration({
     const model = input.model ?? models.find(({ isCurrent }) => isCurrent)?.name ?? ''
     const embedder = getEmbedder(app, model)
     const served = await listServedVersions(db.kysely)
-    const match = thinned(listMatches(served))
-    const noMatch = thinned(listNoMatches(served))
+    const matches = listMatches(served)
+    const { noMatches, ...sorted } = listNoMatches(served)
+    const [match, noMatch] = [thinned(matches), thinned(noMatches)]
     if (match.length < neededMatch || noMatch.length < neededNoMatch) {
       const found = { match: match.length, noMatch: noMatch.length }
-      throw new ServiceError('EXAMPLES_TOO_FEW', { ...found, neededMatch, neededNoMatch })
+      const leftOut = sorted.matchedElsewhere + sorted.repeated
+      throw new ServiceError('EXAMPLES_TOO_FEW', { ...found, neededMatch, neededNoMatch, leftOut })
     }
     const samples = await sampleAll(embedder, served, [...match, ...noMatch])
     const thresholds = calibrate([samples])
+    const beyondLimit = matches.length - match.length + noMatches.length - noMatch.length
     const counts = { matchCount: match.length, noMatchCount: noMatch.length }
-    return { model, thresholds, ...counts, quality: measure(samples, thresholds) }
+    const leftOut = { ...sorted, beyondLimit }
+    return { model, thresholds, leftOut, ...counts, quality: measure(samples, thresholds) }
   },
-  async change(_context, transaction, _input, { model, thresholds, quality, ...counts }) {
+  async change(_context, transaction, _input, { model, thresholds, quality, leftOut, ...counts }) {
     const { minSimilarity, margin, calibrated: isStored } = thresholds
-    const output = { model, isStored, minSimilarity, margin, ...counts, ...quality }
+    const output = { model, isStored, minSimilarity, margin, ...counts, leftOut, ...quality }
     if (!isStored) return { output, audit: [] }
     const models = await lockEmbeddingModels(transaction, 'update')
     const before = models.find(({ name }) => name === model)
@@ -103,12 +114,18 @@ function listMatches(served: readonly ServedVersion[]): readonly Example[] {
 }
 
 /** What is no match for one procedure may be a match for another, and is an example there then. */
-function listNoMatches(served: readonly ServedVersion[]): readonly Example[] {
+function listNoMatches(served: readonly ServedVersion[]) {
   const matches = new Set(listMatches(served).map(({ text }) => text))
-  const texts = new Set(served.flatMap(({ examples }) => examples.noMatch ?? []))
-  return [...texts]
+  const all = served.flatMap(({ examples }) => examples.noMatch ?? [])
+  const texts = [...new Set(all)]
+  const noMatches = texts
     .filter((text) => !matches.has(text))
-    .map((text) => ({ text, procedureKey: null }))
+    .map((text): Example => ({ text, procedureKey: null }))
+  return {
+    noMatches,
+    matchedElsewhere: texts.length - noMatches.length,
+    repeated: all.length - texts.length,
+  }
 }
 
 /** At most `maxExamples`, from all over the list. */

@@ -13,6 +13,7 @@ import {
 } from '../db/queries/embedding-models.ts'
 import { upsertVersionVectors } from '../db/queries/embeddings.ts'
 import { sha256 } from '../domain/canonical.ts'
+import { isServiceError, ServiceError } from '../domain/errors.ts'
 import { defineAdministration } from './define.ts'
 import { embedAll, getEmbedder } from './embedding-models.ts'
 
@@ -40,7 +41,10 @@ export const continueEmbeddingSwitch = defineAdministration({
   roles: ['admin'],
   async prepare({ app }) {
     const target = targetOf(await listEmbeddingModels(app.database.system))
-    if (target !== undefined) await makeVectors(app, target.name)
+    if (target === undefined) return
+    await makeVectors(app, target.name).catch((error: unknown) => {
+      throw carryOnError(error, target.name)
+    })
   },
   async change({ app }, transaction) {
     // Nobody saves or activates a version while the models are locked, so that what is complete here stays so.
@@ -77,6 +81,18 @@ export const continueEmbeddingSwitch = defineAdministration({
 
 function targetOf(models: readonly RegisteredModel[]): RegisteredModel | undefined {
   return models.find(({ switchingSince }) => switchingSince !== null)
+}
+
+/** A failure on the way, which says where the switch stands: whoever began it may think that nothing has happened. */
+function carryOnError(error: unknown, target: string): unknown {
+  if (!isServiceError(error, 'EMBEDDER_UNAVAILABLE')) return error
+  const { nextMove = 'Try again later.', ...details } = error.details
+  const standing = `The switch is begun, and 'stepwarden embeddings switch ${target}' carries it on.`
+  return new ServiceError(
+    'EMBEDDER_UNAVAILABLE',
+    { ...details, nextMove: `${nextMove} ${standing}` },
+    { cause: error },
+  )
 }
 
 async function makeVectors(app: AppContext, target: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { AppContext } from '../context.ts'
 import type { Transaction } from '../db/connect.ts'
 import { lockEmbeddingModels, type RegisteredModel } from '../db/queries/embedding-models.ts'
 import { ServiceError } from '../domain/errors.ts'
-import { ModelFailed } from '../openai/failure.ts'
+import { isPassing, ModelFailed } from '../openai/failure.ts'
 import type { Embedder } from '../search/embedder.ts'
 
 /**
@@ -50,10 +50,18 @@ export async function embedAll(
     return await embedder.embed(texts)
   } catch (error) {
     if (!(error instanceof ModelFailed)) throw error
-    throw new ServiceError(
-      'EMBEDDER_UNAVAILABLE',
-      { model: embedder.model, problem: `gives no vectors: ${error.message}` },
-      { cause: error },
-    )
+    const why = error.message.replace(/^The /, 'the ').replace(/\.$/, '')
+    const { model } = embedder
+    const details = { model, problem: `gives no vectors: ${why}`, nextMove: nextMoveAfter(error) }
+    throw new ServiceError('EMBEDDER_UNAVAILABLE', details, { cause: error })
   }
+}
+
+/** What can be done about it, where the failure does not say so itself. */
+function nextMoveAfter(failure: ModelFailed): string {
+  if (failure.code === 'timed_out' || isPassing(failure)) return 'Try again later.'
+  if (failure.code === 'key_rejected' || failure.code === 'model_unknown') {
+    return 'Trying again without that changes nothing.'
+  }
+  return 'Check that STEPWARDEN_EMBEDDING_MODEL and STEPWARDEN_EMBEDDING_DIMENSIONS are those of the server.'
 }

@@ -4,9 +4,11 @@ import type { StoredReply } from '../db/queries/replies.ts'
 import type { ConditionVerdict, StepRow, Ticket } from '../domain/execution.ts'
 import type { Json } from '../domain/json.ts'
 import type { Principal } from '../domain/principal.ts'
+import type { ReplyFact, ReplyVerification } from '../reply/reply.ts'
 import { instant, reason } from './shapes.ts'
 
 const anyJson = z.custom<Json>()
+const findings = z.array(z.string()).readonly()
 
 export const executionListItem = z.object({
   id: z.string(),
@@ -29,13 +31,48 @@ export const executionListItem = z.object({
   endedAt: instant.nullable(),
 })
 
+const selectionRecord = z
+  .object({
+    chosenBy: z
+      .enum(['search', 'person'])
+      .describe('`person`: the caller named the procedure, whatever the search answered'),
+    decision: z.enum(['selected', 'ambiguous', 'no_match']),
+    model: z.string().describe('The embedding model of the similarities'),
+    fellBack: z
+      .boolean()
+      .describe('The model in use did not answer in time, and this is the offline one'),
+    minSimilarity: z.number(),
+    margin: z.number(),
+    candidates: z
+      .array(
+        z.object({
+          procedureKey: z.string(),
+          versionNumber: z.int(),
+          similarity: z.number(),
+          literal: z.boolean(),
+          trackScore: z.number(),
+        }),
+      )
+      .readonly(),
+  })
+  .describe('How the search for the ticket went when the run was started')
+
 const executionOutput = executionListItem.extend({
   versionId: z.string(),
   definitionHash: z.string(),
   reason,
   result: anyJson,
   input: anyJson,
+  inputSources: z
+    .record(z.string(), z.enum(['caller', 'context', 'text', 'model']))
+    .nullable()
+    .describe(
+      'Where each value of `input` came from; `model`: from the ticket, where a model pointed it out. null: there is no input',
+    ),
   ticket: z.custom<Ticket | null>(),
+  selection: selectionRecord
+    .nullable()
+    .describe('Why this procedure; null: the caller named it, and nothing was searched for'),
   requester: z.custom<Principal>(),
   onBehalfOf: z.string().nullable(),
   durability: z.enum(['effect', 'step']),
@@ -80,9 +117,43 @@ export const stepOutput = z.object({
 export const replyOutput = z.object({
   text: z.string(),
   source: z.enum(['built_in', 'model']),
-  facts: anyJson,
-  verification: anyJson,
+  facts: z
+    .array(
+      z.object({
+        path: z.string().describe('As a template writes it'),
+        value: anyJson,
+        stepKey: z.string().nullable().describe('null for what came in with the run'),
+      }),
+    )
+    .readonly()
+    .describe('The values of the record that stand in the text, in its order'),
+  verification: z
+    .object({
+      ok: z.boolean().describe('False when the approved wording could not be used'),
+      findings,
+      model: z
+        .object({
+          name: z.string(),
+          attempts: z
+            .array(z.object({ result: z.enum(['sent', 'refused', 'failed']), findings }))
+            .readonly(),
+        })
+        .optional()
+        .describe('The drafts that a model was asked for'),
+      input: z
+        .object({
+          model: z.string(),
+          asked: z.array(z.string()).readonly(),
+          taken: z.array(z.string()).readonly(),
+          findings,
+        })
+        .optional()
+        .describe('What a model was asked to read in the ticket before the run'),
+    })
+    .describe('What was found about the reply before it was sent'),
 })
+
+type ReplyOutput = z.infer<typeof replyOutput>
 
 /** One run, whole: the execution, its steps and what was answered. */
 export const runOutput = z.object({
@@ -123,7 +194,9 @@ export function toRunOutput(
       reason: execution.reason,
       result: execution.result,
       input: execution.input,
+      inputSources: execution.inputSources,
       ticket: execution.ticket,
+      selection: execution.selection,
       requester: execution.requester,
       onBehalfOf: execution.onBehalfOf,
       durability: execution.durability,
@@ -135,7 +208,16 @@ export function toRunOutput(
       durationMs: execution.endedAt === null ? null : execution.endedAt.getTime() - began.getTime(),
     },
     steps: rows.map((row) => toStepOutput(row, actions.get(row.stepKey) ?? row.stepKey)),
-    reply: reply ?? null,
+    reply: reply === undefined ? null : toReplyOutput(reply),
+  }
+}
+
+// This service alone writes the JSON columns of a reply, from values of the types that they are read as.
+function toReplyOutput({ facts, verification, ...reply }: StoredReply): ReplyOutput {
+  return {
+    ...reply,
+    facts: facts as unknown as readonly ReplyFact[],
+    verification: verification as unknown as ReplyVerification,
   }
 }
 

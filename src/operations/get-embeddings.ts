@@ -73,23 +73,33 @@ function adviceOn(models: readonly ModelState[], versionCount: number): readonly
     `${versionCount - vectorCount} of ${versionCount} versions have no vector of it`
   const advice: string[] = []
   if (target !== undefined) {
+    const giveUp =
+      current === undefined || current === target
+        ? ''
+        : `, or 'stepwarden embeddings switch ${current.model}' to give it up`
     advice.push(
-      `A switch to ${target.model} is under way; ${lacking(target)}. Run 'stepwarden embeddings switch ${target.model}' to carry it on.`,
+      `A switch to ${target.model} is under way; ${lacking(target)}. Run 'stepwarden embeddings switch ${target.model}' to carry it on${giveUp}.`,
     )
   }
   if (current === undefined || offline === undefined) return advice
   const { model } = current
+  const wayBack =
+    offline === current
+      ? ''
+      : `, or 'stepwarden embeddings switch ${offline.model}' to go back to the offline model`
   if (current.vectorCount < versionCount && target === undefined) {
     advice.push(
       `Search uses ${model}, and ${lacking(current)}. Run 'stepwarden embeddings switch ${model}' to make them.`,
     )
   }
   if (!current.isAvailable) {
-    advice.push(`Search uses ${model}, which this process cannot ask: it falls back.`)
+    advice.push(
+      `Search uses ${model}, which this process cannot ask: it falls back on ${offline.model}. Set ${model} up here${wayBack}.`,
+    )
   }
   if (!current.calibrated) {
     advice.push(
-      `Search uses ${model}, which was never measured, so it selects nothing. Run 'stepwarden embeddings calibrate ${model}'.`,
+      `Search uses ${model}, which was never measured, so it selects nothing. Run 'stepwarden embeddings calibrate ${model}'${wayBack}.`,
     )
   }
   if (model === ngramEmbedder.model && offline !== current && target === undefined) {

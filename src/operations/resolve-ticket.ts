@@ -3,6 +3,7 @@ import { insertTriageItem } from '../db/queries/escalations.ts'
 import { findActiveVersion } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { reasonOf } from '../domain/escalation.ts'
+import type { SelectionRecord } from '../domain/selection.ts'
 import { noMatchReply } from '../reply/built-in.ts'
 import { defineOperation } from './define.ts'
 import { replyOutput, runOutput } from './execution-output.ts'
@@ -12,6 +13,11 @@ import { procedureKey, ticket } from './shapes.ts'
 import { startInput } from './start-execution.ts'
 
 const { issue: _issue, ...searchOptions } = searchInput
+
+type Selection = z.infer<typeof selectionOutput>
+
+/** As many as a search answers by default; more would only make each run's row larger. */
+const keptCandidates = 3
 
 /**
  * The whole way from a ticket to its answer: finds the one active playbook that fits, runs it, and replies from the
@@ -51,7 +57,8 @@ export const resolveTicket = defineOperation({
       const version = await findActiveVersion(db.kysely, key)
       if (version === undefined)
         throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey: key })
-      const run = await runVersion(context, version, request)
+      const chosenBy = request.procedureKey === undefined ? 'search' : 'person'
+      const run = await runVersion(context, version, request, toRecord(selection, chosenBy))
       return { selection, ...run, triageId: null }
     }
     const nothing = { selection, execution: null, steps: [] }
@@ -70,3 +77,27 @@ export const resolveTicket = defineOperation({
     return { ...nothing, reply: noMatchReply(), triageId }
   },
 })
+
+/** What is kept of a search with the run that it led to. */
+function toRecord(
+  { decision, model, fellBack, minSimilarity, margin, candidates }: Selection,
+  chosenBy: SelectionRecord['chosenBy'],
+): SelectionRecord {
+  return {
+    chosenBy,
+    decision,
+    model,
+    fellBack,
+    minSimilarity,
+    margin,
+    candidates: candidates
+      .slice(0, keptCandidates)
+      .map(({ procedureKey, versionNumber, similarity, literal, trackScore }) => ({
+        procedureKey,
+        versionNumber,
+        similarity,
+        literal,
+        trackScore,
+      })),
+  }
+}

@@ -5,6 +5,7 @@ import { ServiceError } from '../domain/errors.ts'
 import type { Durability, Ticket } from '../domain/execution.ts'
 import { newId } from '../domain/ids.ts'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import type { SelectionRecord } from '../domain/selection.ts'
 import { startAndRun } from './carry-out.ts'
 import { completeInput } from './complete-input.ts'
 import type { OperationContext } from './define.ts'
@@ -47,7 +48,8 @@ export async function findRepeatedRun(
 }
 
 /**
- * Runs one active version for a request, input filled in from context and ticket, and answers the record.
+ * Runs one active version for a request, input filled in from context and ticket, and answers the record, which also
+ * keeps `selection`: how the version's procedure was chosen, where a search was made.
  *
  * @throws ServiceError `IDEMPOTENCY_KEY_REUSED`; `PROCEDURE_NOT_ACTIVE` when the version was deprecated meanwhile.
  */
@@ -55,6 +57,7 @@ export async function runVersion(
   context: OperationContext,
   version: ProcedureVersion,
   request: RunRequest,
+  selection?: SelectionRecord,
 ): Promise<RunOutput> {
   const { app, caller, db } = context
   const { ticket, idempotencyKey } = request
@@ -82,6 +85,8 @@ export async function runVersion(
     onBehalfOf: request.onBehalfOf ?? null,
     idempotencyKey: idempotencyKey ?? null,
     requestHash: idempotencyKey === undefined ? null : hashOf(request),
+    selection,
+    inputSources: filled.sources,
   }
   if (await startAndRun(app, db, plan, execution, { onSteps: caller.onSteps, inputRecord })) {
     return readRun(context, executionId)

@@ -36,6 +36,9 @@ export const selectionOutput = z.object({
   candidates: z.array(candidate),
   minSimilarity: z.number().describe('The threshold that held'),
   margin: z.number(),
+  calibrated: z
+    .boolean()
+    .describe('The thresholds of the model were measured; one that was not selects nothing'),
   lead: z.number().nullable().describe('How far the best is ahead of the second'),
   model: z
     .string()
@@ -109,12 +112,12 @@ export async function search(
     topK: request.topK,
     ...(request.minSimilarity !== undefined && { minSimilarity: request.minSimilarity }),
   })
-  return { ...toSelection(ranking), model, fellBack }
+  return { ...toSelection(ranking), model, fellBack, calibrated: thresholds.calibrated }
 }
 
 function toSelection(
   ranking: Ranking,
-): Omit<z.infer<typeof selectionOutput>, 'model' | 'fellBack'> {
+): Omit<z.infer<typeof selectionOutput>, 'model' | 'fellBack' | 'calibrated'> {
   const selected = ranking.decision === 'selected' ? ranking.selected : undefined
   return {
     decision: ranking.decision,

@@ -33,7 +33,7 @@ export async function openHostedEmbedder({
     if (embeddingModel === undefined) return undefined
     throw refused(
       'STEPWARDEN_EMBEDDING_MODEL',
-      `names '${embeddingModel}', a model of a server, and OPENAI_API_KEY is not set; set it as well, or leave both out for the offline model`,
+      `names '${embeddingModel}', a model of a server, and OPENAI_API_KEY is not set; set it as well, or leave both out for the offline model (as options: embeddingModel, openai.apiKey)`,
     )
   }
   const model = embeddingModel ?? 'text-embedding-3-small'
@@ -42,7 +42,7 @@ export async function openHostedEmbedder({
   if (dimensions === undefined) {
     throw refused(
       'STEPWARDEN_EMBEDDING_DIMENSIONS',
-      `is not set, and must say how long the vectors of '${model}' are`,
+      `is not set, and must say how long the vectors of '${model}' are (as an option: embeddingDimensions)`,
     )
   }
   // Loaded only here: the SDK takes a tenth of a second that a start without a key does not need.

@@ -121,6 +121,39 @@ describe('resolve', () => {
     })
   })
 
+  test('says how to go on without input, and takes it from the context', async () => {
+    const dataDir = demoCopy()
+    const words = 'Checkout failed but my card was charged'
+    const context = '{"transactionId": "TXN-DEMO-001"}'
+
+    const lacking = await runCli(['resolve', words], { dataDir })
+    const given = await runCli(
+      ['resolve', words, '--context', context, '--language', 'de', '--json'],
+      {
+        dataDir,
+      },
+    )
+
+    expect(lacking.stdout).toContain(
+      `stepwarden resolve "…" --procedure FAILED_PAYMENT_PLAYBOOK --input '{"transactionId": "…"}'`,
+    )
+    expect(JSON.parse(given.stdout).execution).toMatchObject({
+      outcome: 'resolved',
+      inputSources: { transactionId: 'context' },
+      ticket: { text: words, language: 'de' },
+    })
+  })
+
+  test('an empty message is an error of TEXT', async () => {
+    const refused = await runCli(['resolve', ' ', '--json'], { dataDir: demoCopy() })
+
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(problemOf(refused)).toMatchObject({
+      code: 'REQUEST_INVALID',
+      details: { operation: 'stepwarden resolve', problems: [{ path: 'TEXT' }] },
+    })
+  })
+
   test('on a folder without playbooks matches nothing, and says how to get some', async () => {
     const { exitCode, stdout, stderr } = await runCli(['resolve', 'charged twice', '--json'], {
       dataDir: join(folder, 'empty'),
@@ -433,6 +466,8 @@ describe('what goes wrong', () => {
       'DOCUMENT_INVALID',
     ],
     [['executions', 'start', 'X', '--input', '[1]'], {}, 2, 'USAGE_INVALID'],
+    [['executions', 'start', 'X', '--context', '[1]'], {}, 2, 'USAGE_INVALID'],
+    [['executions', 'start', 'X', '--language', 'de'], {}, 2, 'USAGE_INVALID'],
     [['procedures', 'create', 'no-such-file.yaml'], {}, 2, 'FILE_UNREADABLE'],
   ])('%j with %j exits with %i and %s', async (words, environment, exitCode, code) => {
     const ended = await runCli([...words, '--json'], { environment })
@@ -460,6 +495,11 @@ test('doctor finds a folder well, and one that is not there yet', async () => {
   expect(checks.map(({ status }: { status: string }) => status)).toEqual(
     Array(checks.length).fill('ok'),
   )
+  const textOf = (wanted: string) =>
+    checks.find(({ name }: { name: string }) => name === wanted)?.text
+  expect(textOf('reply model')).toBe('no key: replies are composed without a model')
+  // The model of words alone is there as well, and no version has a vector of it.
+  expect(textOf('embeddings')).toBe('3 versions, all with vectors of use-ngram-1024-v1')
   expect(absent.exitCode).toBe(0)
   expect(absent.stdout).toMatch(/warn +data folder .*not there yet/)
 })

@@ -169,6 +169,34 @@ describe('checkDefinition', () => {
     ])
   })
 
+  it('finds examples of what it is not for that it claims itself', () => {
+    const found = checkDefinition(
+      {
+        ...valid,
+        issuePatterns: ['Refund is late', 'b pattern', 'c pattern', 'VAT'],
+        examples: {
+          match: ['Where is my money?'],
+          noMatch: [
+            'My REFUND IS LATE again',
+            'where is my money? ',
+            'Change my VAT number',
+            'Where is my parcel?',
+          ],
+        },
+      },
+      (name) => tools.get(name),
+    )
+
+    expect(found.map(({ rule, severity, path }) => `${severity} ${rule} ${path}`)).toEqual([
+      'warning example-contradicted examples.noMatch[0]',
+      'warning example-contradicted examples.noMatch[1]',
+    ])
+    expect(found.map(({ message }) => message)).toEqual([
+      expect.stringContaining("holds the issue pattern 'Refund is late'"),
+      expect.stringContaining('stands under examples.match as well'),
+    ])
+  })
+
   it('gives line and column within the expression', () => {
     const [finding] = checkDefinition(
       {

@@ -62,7 +62,10 @@ describe('input out of a ticket', () => {
 
     const { execution, reply } = await resolve('Where is my order, 4711-X?')
 
-    expect(execution?.input).toEqual({ order: '4711-X' })
+    expect(execution).toMatchObject({
+      input: { order: '4711-X' },
+      inputSources: { order: 'model' },
+    })
     expect(reply).toMatchObject({
       source: 'model',
       text: 'The order is 4711-X. Your request is resolved.',

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/domain/canonical.ts'
 import { operations } from '../../src/operations/registry.ts'
-import { openTestApp, seedProcedures } from '../support/app.ts'
+import { openTestApp, seedDefinitions, seedProcedures } from '../support/app.ts'
 import { callerOf } from '../support/caller.ts'
 
 const { app, db } = await openTestApp()
@@ -193,6 +193,85 @@ describe('resolveTicket', () => {
       procedureKey: 'REFUND_DELAY_PLAYBOOK',
       outcome: 'resolved',
     })
+  })
+})
+
+describe('the record of a run', () => {
+  async function stored(id: string | undefined) {
+    return (await operations.getExecution.invoke(app, agent, { executionId: id })).execution
+  }
+
+  it('says how search chose the playbook, and where the input came from', async () => {
+    const { selection, execution } = await resolve('I was charged twice for TXN-DUP-002')
+
+    expect(execution).toMatchObject({
+      selection: {
+        chosenBy: 'search',
+        decision: 'selected',
+        model: selection.model,
+        fellBack: false,
+        minSimilarity: selection.minSimilarity,
+        margin: selection.margin,
+      },
+      inputSources: { transactionId: 'text' },
+    })
+    expect(execution?.selection?.candidates).toEqual(
+      selection.candidates.map(({ qualified, withinMargin, ...kept }) => kept),
+    )
+    expect(await stored(execution?.id)).toEqual(execution)
+  })
+
+  it('says that a person chose it, and what search would have done, of three at most', async () => {
+    const fourth = { procedureKey: 'FOURTH_PLAYBOOK', versionNumber: 1 }
+    const [[, definition] = []] = seedDefinitions()
+    const admin = callerOf()
+    await operations.createProcedure.invoke(app, admin, {
+      definition: { ...definition, key: fourth.procedureKey },
+    })
+    await operations.activateVersion.invoke(app, admin, { ...fourth, seenActive: null })
+    const { execution } = await resolve('My parcel is late', {
+      procedureKey: 'REFUND_DELAY_PLAYBOOK',
+      context: { transactionId: 'TXN-REFUND-003' },
+      topK: 20,
+    })
+
+    await operations.deprecateVersion.invoke(app, admin, fourth)
+
+    expect(await stored(execution?.id)).toMatchObject({
+      procedureKey: 'REFUND_DELAY_PLAYBOOK',
+      selection: { chosenBy: 'person', decision: 'no_match', candidates: [{}, {}, {}] },
+      inputSources: { transactionId: 'context' },
+    })
+  })
+
+  it('keeps neither for a start by key without input, where there is nothing to say', async () => {
+    const { execution } = await operations.startExecution.invoke(app, agent, {
+      procedureKey: 'DUPLICATE_CHARGE_PLAYBOOK',
+    })
+    const given = await operations.startExecution.invoke(app, agent, {
+      procedureKey: 'DUPLICATE_CHARGE_PLAYBOOK',
+      input: { transactionId: 'TXN-DUP-002' },
+    })
+
+    expect(execution).toMatchObject({ selection: null, inputSources: null })
+    expect(given.execution).toMatchObject({
+      selection: null,
+      inputSources: { transactionId: 'caller' },
+    })
+  })
+
+  it('never changes what a run was started with', async () => {
+    const { execution } = await resolve('I was charged twice for TXN-DUP-002')
+
+    await expect(
+      db.database
+        .forTenant('default')
+        .kysely.updateTable('executions')
+        .set({ selection: null })
+        .where('id', '=', execution?.id ?? '')
+        .execute(),
+    ).rejects.toThrow()
+    expect((await stored(execution?.id)).selection).not.toBeNull()
   })
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createContext } from '../../src/context.ts'
 import { ModelFailed } from '../../src/openai/failure.ts'
 import { operations } from '../../src/operations/registry.ts'
-import type { Embedder } from '../../src/search/embedder.ts'
+import { type Embedder, unmeasured } from '../../src/search/embedder.ts'
 import { openTestApp } from '../support/app.ts'
 import { callerOf } from '../support/caller.ts'
 import { newModel, oldModel, wordDefinition } from '../support/switch.ts'
@@ -96,7 +96,8 @@ describe('a switch of the embedding model', () => {
     await expect(carryOn()).rejects.toMatchObject({
       code: 'EMBEDDER_UNAVAILABLE',
       retryable: true,
-      message: expect.stringContaining('answers 500'),
+      message:
+        "The embedding model new-v1 gives no vectors: the model server answers 500. Try again later. The switch is begun, and 'stepwarden embeddings switch new-v1' carries it on.",
     })
     expect(await search('refund')).toMatchObject({ procedureKey: 'REFUND', model: 'old-v1' })
     expect((await status()).advice).toEqual([
@@ -236,6 +237,52 @@ describe('a switch of the embedding model', () => {
   })
 })
 
+describe('a model that was never measured', () => {
+  it('is switched to only by those who say so, and then the way back is named', async () => {
+    await using fresh = await createContext(
+      db.database,
+      { tenantId: 'default', logLevel: 'silent' },
+      {
+        tools: [],
+        embedder: oldModel,
+        hostedEmbedder: { ...newModel, model: 'unmeasured-v1', thresholds: unmeasured },
+      },
+    )
+    const begins = (more: Record<string, unknown> = {}) =>
+      operations.switchEmbeddings.invoke(fresh, admin, { model: 'unmeasured-v1', ...more })
+    const adviceNow = async () => (await operations.getEmbeddings.invoke(fresh, admin, {})).advice
+
+    await expect(begins()).rejects.toMatchObject({
+      code: 'EMBEDDING_MODEL_UNMEASURED',
+      message: expect.stringContaining("'stepwarden embeddings calibrate unmeasured-v1'"),
+    })
+    await begins({ unmeasured: true })
+    expect(await adviceNow()).toEqual([
+      expect.stringMatching(/under way.*or 'stepwarden embeddings switch new-v1' to give it up/),
+      expect.stringContaining('cannot ask'),
+    ])
+    // What was begun goes on without being asked again.
+    await begins()
+    for (let isDone = false; !isDone; ) {
+      isDone = (await operations.continueEmbeddingSwitch.invoke(fresh, admin, {})).isDone
+    }
+
+    expect(await adviceNow()).toEqual([
+      expect.stringMatching(
+        /never measured.*embeddings calibrate.*'stepwarden embeddings switch old-v1' to go back/,
+      ),
+    ])
+    expect(
+      await operations.searchProcedures.invoke(fresh, admin, { issue: 'refund' }),
+    ).toMatchObject({ decision: 'ambiguous', calibrated: false })
+    // The model in use may be switched to, to have made what it lacks.
+    await begins()
+    await operations.continueEmbeddingSwitch.invoke(fresh, admin, {})
+    await begin('new-v1')
+    for (let isDone = false; !isDone; ) isDone = (await carryOn()).isDone
+  })
+})
+
 describe('a version that is saved while a switch begins', () => {
   it('is refused, to be saved again', async () => {
     let isBegun = false
@@ -261,7 +308,7 @@ describe('calibration', () => {
       operations.calibrateEmbeddings.invoke(app, admin, { model: 'new-v1' }),
     ).rejects.toMatchObject({
       code: 'EXAMPLES_TOO_FEW',
-      details: { match: 0, noMatch: 0, neededMatch: 20, neededNoMatch: 10 },
+      details: { match: 0, noMatch: 0, neededMatch: 20, neededNoMatch: 10, leftOut: 0 },
     })
   })
 
@@ -273,7 +320,7 @@ describe('calibration', () => {
         noMatch: Array.from(
           { length: 4 },
           (_, index) => `about ${word.length} ${word[0]} ${index}`,
-        ),
+        ).concat('login 1', 'what they all have', 'login 2'),
       },
     })
     const carol = callerOf('carol', undefined, 'calibrated')
@@ -286,7 +333,14 @@ describe('calibration', () => {
     }
     const result = await operations.calibrateEmbeddings.invoke(app, carol, { model: 'new-v1' })
 
-    expect(result).toMatchObject({ isStored: true, matchCount: 24, precision: 1 })
+    expect(result).toMatchObject({
+      isStored: true,
+      matchCount: 24,
+      noMatchCount: 13,
+      // Of the three texts that all have, two are matches of LOGIN; each stands there three times.
+      leftOut: { matchedElsewhere: 2, repeated: 6, beyondLimit: 0 },
+      precision: 1,
+    })
     await using fresh = await createContext(
       db.database,
       { tenantId: 'default', logLevel: 'silent' },

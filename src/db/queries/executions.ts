@@ -16,9 +16,11 @@ import type {
   Ticket,
 } from '../../domain/execution.ts'
 import { isExecutionEnded, semanticsVersion } from '../../domain/execution.ts'
+import type { InputSource } from '../../domain/fill-input.ts'
 import type { Id } from '../../domain/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Principal } from '../../domain/principal.ts'
+import type { SelectionRecord } from '../../domain/selection.ts'
 import type { StepKind } from '../../domain/step.ts'
 import type { Claim } from '../../executor/ports.ts'
 import type { Db, TenantDb, Transaction } from '../connect.ts'
@@ -38,6 +40,9 @@ export interface ExecutionListItem {
   readonly endedAt: Date | null
 }
 
+/** Where each value of an input came from, by the name of its property. */
+type InputSources = Readonly<Record<string, InputSource>>
+
 /** One execution without its steps. */
 export interface Execution extends ExecutionListItem {
   readonly procedureId: Id<'procedure'>
@@ -49,7 +54,11 @@ export interface Execution extends ExecutionListItem {
   readonly requester: Principal
   readonly onBehalfOf: string | null
   readonly input: JsonObject
+  /** Null for a run that was given no input. */
+  readonly inputSources: InputSources | null
   readonly ticket: Ticket | null
+  /** Null for a run that was started without a search. */
+  readonly selection: SelectionRecord | null
   readonly requestHash: string | null
   readonly reason: Reason | null
   readonly result: Json | null
@@ -83,16 +92,19 @@ export interface NewExecution {
   readonly onBehalfOf: string | null
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
+  readonly selection?: SelectionRecord | undefined
+  readonly inputSources?: InputSources | undefined
 }
 
 const insert = `
   INSERT INTO executions (
     tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, status,
     semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of,
-    idempotency_key, request_hash, tool_contracts, fence, worker_id, revision, created_at, started_at)
+    idempotency_key, request_hash, tool_contracts, fence, worker_id, revision, created_at, started_at,
+    selection, input_sources)
   VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $20::text IS NULL THEN 'pending' ELSE 'running' END, $8, $9,
     'automatic', $10::jsonb, $11::jsonb, $12::jsonb, $13, $14, $15::jsonb, $16, $17, $18, $19::jsonb, 1, $20, 1, $21,
-    CASE WHEN $20::text IS NOT NULL THEN $21::timestamptz END)
+    CASE WHEN $20::text IS NOT NULL THEN $21::timestamptz END, $22::jsonb, $23::jsonb)
   ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
   RETURNING id`
 
@@ -130,6 +142,8 @@ export async function insertExecution(
       canonicalJson(version.toolContracts),
       execution.workerId,
       new Date(start.startedAt),
+      jsonOrNull(execution.selection),
+      jsonOrNull(execution.inputSources),
     ])
     .catch((error: unknown) => {
       if (constraintOf(error) !== 'executions_of_active_version') throw error
@@ -138,6 +152,11 @@ export async function insertExecution(
     })
   if (rows.length === 0) return undefined
   return { tenantId: start.tenantId, executionId: start.executionId, fence: 1 }
+}
+
+/** What says nothing is not stored. */
+function jsonOrNull(value: object | undefined): string | null {
+  return value === undefined || Object.keys(value).length === 0 ? null : canonicalJson(value)
 }
 
 function constraintOf(error: unknown): unknown {
@@ -289,7 +308,9 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     requester: row.requester as unknown as Principal,
     onBehalfOf: row.on_behalf_of,
     input: isJsonObject(input) ? input : {},
+    inputSources: row.input_sources as InputSources | null,
     ticket: row.ticket as Ticket | null,
+    selection: row.selection as unknown as SelectionRecord | null,
     requestHash: row.request_hash,
     reason: row.reason as Reason | null,
     result: storedValue(row.result),
