@@ -44,6 +44,9 @@ const execution: Execution = {
   onBehalfOf: null,
   durability: 'effect',
   takeOverCount: 0,
+  cancelRequested: false,
+  pauseRequested: false,
+  wakeAt: null,
   conditions: [],
   durationMs: 1_000,
 }
