@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { createStepwarden } from '../src/library.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { conduct } from './chaos/conduct.ts'
-import { createChaosDatabase } from './chaos/database.ts'
 import { createTools, definitions } from './chaos/desk.ts'
 import { type ChaosOptions, readOptions, usage } from './chaos/options.ts'
 import { isClean, verify } from './chaos/verify.ts'
+import { createScratchDatabase } from './scratch-database.ts'
 
 const principal = {
   id: 'chaos',
@@ -28,7 +28,7 @@ async function tryIt(serverUrl: string, options: ChaosOptions) {
   const worldFile = join(folder, 'world.jsonl')
   writeFileSync(worldFile, '')
   try {
-    await using database = await createChaosDatabase(serverUrl)
+    await using database = await createScratchDatabase(serverUrl)
     const { url } = database
     await using stepwarden = await createStepwarden({
       database: { url },

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { migrateDatabase } from '../../src/db/connect.ts'
+import { migrateDatabase } from '../src/db/connect.ts'
 
 /** A migrated database that is dropped again, and a superuser's way into it. */
-export interface ChaosDatabase extends AsyncDisposable {
+export interface ScratchDatabase extends AsyncDisposable {
   readonly url: string
   readonly admin: pg.Client
 }
 
-export async function createChaosDatabase(serverUrl: string): Promise<ChaosDatabase> {
-  const name = `stepwarden_chaos_${process.pid}_${randomBytes(4).toString('hex')}`
+export async function createScratchDatabase(serverUrl: string): Promise<ScratchDatabase> {
+  const name = `stepwarden_scratch_${process.pid}_${randomBytes(4).toString('hex')}`
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   const server = await connect(serverUrl)
