@@ -11,6 +11,7 @@ import {
 } from './expression.ts'
 import type { Json, JsonSchema } from './json.ts'
 import { type Problem, pathText } from './problem.ts'
+import { checkReply } from './reply-check.ts'
 import type { Condition } from './step.ts'
 import { checkSteps } from './step-checks.ts'
 import { checkTemplate, parseTemplate } from './template.ts'
@@ -71,6 +72,7 @@ export class DefinitionCheck {
     for (const [outcome, text] of Object.entries(definition.replies ?? {})) {
       // A reply that cannot be filled in gives way to the default wording, so what may be absent is no fault here.
       this.template(text, ['replies', outcome], undefined, ['unguarded-value'])
+      checkReply(this, outcome, text)
     }
     this.#policy()
     return this.findings

@@ -35,7 +35,10 @@ export interface ToolDeclaration<I extends z.ZodObject, O extends z.ZodType> {
   readonly timeout?: string
   /** State words of the output that a reply may name. Default none. */
   readonly states?: readonly string[]
-  /** What a reply may say was done once the tool completed. Default none. */
+  /**
+   * What a reply may say was done: `a refund was issued`, if every call completed and answered `issued: true` and
+   * nothing that denies it. A claim that has no "was" or "were" before its act is never said. Default none.
+   */
   readonly claims?: readonly string[]
   /**
    * Does the work. Both `input` and what it answers are validated with the contract's schemas by the caller. Throws

@@ -26,7 +26,7 @@ export interface ToolContract {
   readonly timeoutMs: number
   /** Declared state words of the output that a reply may name. */
   readonly states: readonly string[]
-  /** What a reply may say was done once the tool completed. */
+  /** What a reply may say was done, if every call of the tool completed and its output says so. */
   readonly claims: readonly string[]
 }
 

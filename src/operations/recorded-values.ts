@@ -1,95 +1,79 @@
+import { canonicalJson } from '../domain/canonical.ts'
 import type { StepRow } from '../domain/execution.ts'
-import type { Path } from '../domain/expression.ts'
-import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
-import { scalarsOf } from '../domain/scalars.ts'
+import type { Scope } from '../domain/expression.ts'
+import type { Json } from '../domain/json.ts'
 import type { ExecutionState } from '../executor/apply.ts'
-import type { ComputeNode, Plan } from '../executor/plan.ts'
-import { type RecordedValue, sensitiveValues } from '../reply/facts.ts'
+import type { Plan } from '../executor/plan.ts'
+import { saysNo } from '../reply/claims.ts'
+import type { RecordedValue, Unsayable } from '../reply/facts.ts'
+import { findLaterWrites, type ToolCall } from '../reply/tool-call.ts'
+import { findUnsayable } from './unsayable.ts'
 
 /** What a run recorded that a reply may draw on, in the order of the record. */
 export interface RunRecord {
+  /** What facts may be taken from. */
   readonly values: readonly RecordedValue[]
+  /** Every call of a tool, whatever came of it. */
+  readonly calls: readonly ToolCall[]
+  /** What no reply may show, the approved wording included. */
+  readonly unsayable: readonly Unsayable[]
   /** Sensitive values of the run, which reach neither a model nor a reply. */
   readonly sensitive: readonly Json[]
 }
 
 /**
- * The validated input and the outputs of completed steps. Of a computed value everything is left out that was computed
- * from what is sensitive.
+ * The validated input and the outputs of calls that completed. Left out is what may no longer be so, since a later write
+ * may have changed it; what a write says that says itself that it did nothing; and what was computed, of which nobody
+ * can tell by its name what it is.
  */
 export function recordedValues(
   plan: Plan,
   state: ExecutionState,
   rows: readonly StepRow[],
+  scope: Scope,
 ): RunRecord {
   const { input } = state.start
-  const schema = plan.definition.input ?? {}
-  const ofInput = recorded(null, '', input, schema)
-  const values = plan.input.problems(input).length === 0 ? [ofInput] : []
-  const sensitive = [...sensitiveValues([ofInput])]
-  const tainted: Path[] = sensitivePaths(['input'], ofInput)
-
-  for (const row of lastRows(rows)) {
-    const node = plan.nodes.get(row.stepKey)
-    if (node === undefined || state.steps[row.stepKey]?.status !== 'completed') continue
-    const root: Path = ['steps', row.stepKey, 'output']
-    if (node.kind === 'compute') {
-      const output = withoutTainted(node, row.output, root, tainted)
-      const properties = Object.fromEntries(node.values.map(([name]) => [name, {}]))
-      values.push(recorded(row.stepKey, row.stepKey, output, { properties }))
-      continue
-    }
-    const tool = node.kind === 'tool' ? plan.tools.get(node.step.tool) : undefined
-    if (tool === undefined) continue
-    const { contract } = tool
-    const value = {
-      ...recorded(row.stepKey, contract.name, row.output ?? null, contract.output),
-      states: contract.states,
-      calledWith: row.input,
-    }
-    values.push(value)
-    tainted.push(...sensitivePaths(root, value))
-    const sent = recorded(row.stepKey, contract.name, row.input ?? null, contract.input)
-    sensitive.push(...sensitiveValues([value, sent]))
+  const values: RecordedValue[] = []
+  if (plan.input.problems(input).length === 0) {
+    values.push({ value: input, schema: plan.definition.input ?? {}, call: null })
   }
-  return { values, sensitive }
+  const all = rows.flatMap((row) => toolCall(plan, row))
+  const calls = all.map(({ call }) => call)
+  const laterWrites = findLaterWrites(calls)
+  const lastRow = new Map(rows.map((row) => [row.stepKey, row]))
+  for (const { row, call } of all) {
+    const contract = plan.tools.get(call.tool)?.contract
+    if (contract === undefined || row.status !== 'completed') continue
+    const isDenied = call.effect === 'write' && saysNo(call.output)
+    if (lastRow.get(row.stepKey) !== row || isDenied || laterWrites(call).length > 0) continue
+    const { tool, effect } = call
+    const isOneOfSeveral = calls.some(
+      (other) => other.tool === tool && canonicalJson(other.input) !== canonicalJson(call.input),
+    )
+    const { output: schema, states } = contract
+    const made = { stepKey: row.stepKey, tool, effect, input: call.input, states, isOneOfSeveral }
+    values.push({ value: call.output, schema, call: made })
+  }
+  return { values, calls, ...findUnsayable(plan, rows, scope) }
 }
 
-function recorded(
-  stepKey: string | null,
-  subject: string,
-  value: Json,
-  schema: JsonObject,
-): RecordedValue {
-  return { stepKey, subject, value, schema, states: [], calledWith: null }
+function toolCall(
+  plan: Plan,
+  row: StepRow,
+): readonly { readonly row: StepRow; readonly call: ToolCall }[] {
+  const { tool, status, attempt, input, output } = row
+  if (tool === null || status === 'skipped' || attempt === 0) return []
+  // What is not known to be a read may have changed anything.
+  const effect = plan.tools.get(tool)?.contract.effect ?? 'write'
+  return [{ row, call: { tool, effect, input, output, result: resultOf(row) } }]
 }
 
-/** The last row of each step: what `steps.KEY.output` reads at the end. */
-function lastRows(rows: readonly StepRow[]): readonly StepRow[] {
-  const last = new Map(rows.map((row) => [row.stepKey, row]))
-  return rows.filter((row) => last.get(row.stepKey) === row)
-}
-
-function sensitivePaths(root: Path, { value, schema }: RecordedValue): Path[] {
-  return scalarsOf(value, schema).flatMap(({ path, isSensitive }): Path[] =>
-    isSensitive ? [[...root, ...path]] : [],
-  )
-}
-
-/** Leaves out the values whose expressions read what is tainted, and taints them in turn. */
-function withoutTainted(node: ComputeNode, output: Json, root: Path, tainted: Path[]): JsonObject {
-  const isTainted = new Set(
-    node.values.flatMap(([name, { reads }]) =>
-      reads.paths.some(({ path }) => tainted.some((other) => overlap(path, other))) ? [name] : [],
-    ),
-  )
-  tainted.push(...[...isTainted].map((name): Path => [...root, name]))
-  const members = isJsonObject(output) ? Object.entries(output) : []
-  return Object.fromEntries(members.filter(([name]) => !isTainted.has(name)))
-}
-
-/** Whether one path leads to the other or into it. */
-function overlap(a: Path, b: Path): boolean {
-  const [shorter, longer] = a.length < b.length ? [a, b] : [b, a]
-  return shorter.every((link, index) => longer[index] === link)
+/** An attempt of which nobody knows what it did leaves the whole call unknown, also when a later one completed. */
+function resultOf({ status, output, attempts }: StepRow): ToolCall['result'] {
+  const results = (attempts ?? []).map(({ result }) => result)
+  const isCertain = results.every((result) => result === 'refused' || result === 'failed')
+  if (status === 'completed') return isCertain ? 'done' : 'unknown'
+  return status === 'failed' && isCertain && results.length > 0 && output === null
+    ? 'not_done'
+    : 'unknown'
 }

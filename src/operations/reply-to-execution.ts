@@ -2,24 +2,23 @@ import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
 import { type Execution, findExecution, listSteps, toRecord } from '../db/queries/executions.ts'
 import { insertReply } from '../db/queries/replies.ts'
-import { isExecutionEnded, type StepRow } from '../domain/execution.ts'
+import { isExecutionEnded } from '../domain/execution.ts'
 import type { Scope } from '../domain/expression.ts'
 import { fillInput } from '../domain/fill-input.ts'
 import type { Id } from '../domain/ids.ts'
 import type { Condition } from '../domain/step.ts'
 import { walkSteps } from '../domain/step.ts'
-import type { ExecutionState } from '../executor/apply.ts'
 import { scopeOf } from '../executor/evaluate.ts'
 import type { Plan } from '../executor/plan.ts'
 import { replay } from '../executor/replay.ts'
-import { approvedSentences, composeReply, endingOf } from '../reply/built-in.ts'
+import { approvedReply, composeReply, endingOf, type ReplyRequest } from '../reply/built-in.ts'
 import { claimsOf } from '../reply/claims.ts'
 import { numberFacts } from '../reply/facts.ts'
 import type { ReplyModel } from '../reply/model.ts'
 import type { InputRecord, Reply } from '../reply/reply.ts'
 import { type WrittenReply, writeReply } from '../reply/write-reply.ts'
 import { planOfExecution } from './execution-plan.ts'
-import { recordedValues } from './recorded-values.ts'
+import { type RunRecord, recordedValues } from './recorded-values.ts'
 
 /**
  * Answers the customer of an execution that has ended, from its record, and stores the answer with all that speaks for
@@ -39,7 +38,9 @@ export async function replyToExecution(
   const plan = await planOfExecution(app, db, execution)
   const rows = await listSteps(db.kysely, id)
   const { state } = replay(plan, toRecord(execution, rows))
-  const run = { execution, plan, rows, state, scope: scopeOf(plan, state, state.lastEndedAt) }
+  const scope = scopeOf(plan, state, state.lastEndedAt)
+  const record = recordedValues(plan, state, rows, scope)
+  const run = { execution, plan, record, request: requestOf(execution, plan, scope, record) }
   const { text, source, facts, verification } = await answer(app, run)
   await insertReply(db.kysely, {
     text,
@@ -55,14 +56,12 @@ export async function replyToExecution(
 interface EndedRun {
   readonly execution: Execution
   readonly plan: Plan
-  readonly rows: readonly StepRow[]
-  readonly state: ExecutionState
-  /** The record at its end. */
-  readonly scope: Scope
+  readonly record: RunRecord
+  readonly request: ReplyRequest
 }
 
 async function answer({ replyModel, log }: AppContext, run: EndedRun): Promise<Reply> {
-  const builtIn = builtInReply(run)
+  const builtIn = composeReply(run.request)
   // What is missing is asked for by the words of the schema, which need no model.
   if (replyModel === undefined || run.execution.reason?.code === 'missing_input') return builtIn
   const { reply, record } = await modelReply(replyModel, run)
@@ -77,54 +76,49 @@ async function answer({ replyModel, log }: AppContext, run: EndedRun): Promise<R
   return { ...builtIn, verification: { ...builtIn.verification, model: record } }
 }
 
-function builtInReply({ execution, plan: { definition }, scope }: EndedRun): Reply {
-  return composeReply({
+function requestOf(
+  execution: Execution,
+  { definition }: Plan,
+  scope: Scope,
+  { unsayable }: RunRecord,
+): ReplyRequest {
+  return {
     procedure: procedureOf(execution, definition.name),
     status: execution.status,
     outcome: execution.outcome,
     reason: execution.reason,
     replies: definition.replies,
     scope,
+    unsayable,
     missing: fillInput({
       schema: definition.input,
       input: execution.input,
       text: execution.ticket?.text,
     }).missing,
-  })
+  }
 }
 
 function modelReply(
   model: ReplyModel,
-  { execution, plan, rows, state, scope }: EndedRun,
+  { execution, plan, record, request }: EndedRun,
 ): Promise<WrittenReply> {
   const { definition } = plan
-  const { values, sensitive } = recordedValues(plan, state, rows)
-  const facts = numberFacts(values, sensitive)
   const ending = endingOf(execution.status, execution.outcome)
-  const wording = ending === 'cancelled' ? undefined : definition.replies?.[ending]
-  const pinned = [...plan.tools.values()].map(({ contract }) => contract)
+  const contracts = [...plan.tools.values()].map(({ contract }) => contract)
   const briefing = {
-    procedure: procedureOf(execution, definition.name),
+    procedure: request.procedure,
     completionConditions: openTexts(definition.completionConditions),
     escalationRules: openTexts(definition.escalationRules),
     tools: [...walkSteps(definition.steps)].flatMap((step) => ('tool' in step ? [step.tool] : [])),
+    wording: (ending === 'cancelled' ? undefined : definition.replies?.[ending]) ?? null,
     ticket: execution.ticket,
-    withheld: sensitive,
+    withheld: record.sensitive,
   }
   return writeReply(model, briefing, {
     ending,
-    procedureName: definition.name,
-    facts,
-    claims: claimsOf(
-      pinned.map((contract) => ({
-        contract,
-        outputs: rows.flatMap(({ tool, status, output }) =>
-          tool === contract.name && status === 'completed' ? [output ?? null] : [],
-        ),
-      })),
-    ),
-    approved: wording === undefined ? [] : approvedSentences(wording, scope, facts),
-    states: pinned.flatMap(({ states }) => states),
+    facts: numberFacts(record.values, record.unsayable),
+    claims: claimsOf(contracts, record.calls),
+    approved: approvedReply(request),
   })
 }
 

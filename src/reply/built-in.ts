@@ -11,12 +11,19 @@ import {
   type Template,
   TemplateUnresolved,
 } from '../domain/template.ts'
+import { overlap, type Unsayable } from './facts.ts'
 import type { Ending } from './phrases.ts'
 import type { Reply, ReplyFact } from './reply.ts'
 
 /** What is sent to a ticket that no playbook fits, unless the deployment has its own wording. */
 export const defaultNoMatchText =
   'Thank you for your message. A member of our support team will read it and answer you.'
+
+/** The customer's words. */
+export const ticketText: Unsayable = {
+  path: ['ticket', 'text'],
+  why: 'what the ticket says is not a fact',
+}
 
 export interface ReplyRequest {
   readonly procedure: {
@@ -32,6 +39,8 @@ export interface ReplyRequest {
   readonly replies?: Definition['replies'] | undefined
   /** The record of the run at its end. */
   readonly scope: Scope
+  /** Places of the record that no reply may show, besides `ticket.text`. */
+  readonly unsayable: readonly Unsayable[]
   /** Used for a run that ended as `missing_input`. Default: the fields that its reason names. */
   readonly missing?: readonly MissingInput[] | undefined
 }
@@ -44,15 +53,14 @@ export interface ReplyRequest {
  * @see docs/reply.md
  */
 export function composeReply(request: ReplyRequest): Reply {
-  const { procedure, status, outcome, reason, replies = {}, scope } = request
+  const { procedure, reason } = request
   if (reason?.code === 'missing_input') {
     const text = missingInputMessage(request.missing ?? missingOf(reason.fields ?? []))
     if (text !== '') return plainReply(text)
   }
-  const ending = endingOf(status, outcome)
-  const wording = ending === 'cancelled' ? undefined : replies[ending]
-  if (wording === undefined) return plainReply(defaultText(procedure.name, ending))
-  const filled = fillWording(wording, scope)
+  const ending = endingOf(request.status, request.outcome)
+  const filled = fillApproved(request)
+  if (filled === undefined) return plainReply(defaultText(procedure.name, ending))
   if ('text' in filled) return { ...plainReply(filled.text), facts: filled.facts }
   const findings = filled.findings.map((finding) => `replies.${ending} was not used: ${finding}.`)
   return {
@@ -61,41 +69,22 @@ export function composeReply(request: ReplyRequest): Reply {
   }
 }
 
+/** The approved wording for the end of a run as it may be sent: whole, or undefined when there is none that may be. */
+export function approvedReply(request: ReplyRequest): ApprovedReply | undefined {
+  const filled = fillApproved(request)
+  return filled !== undefined && 'text' in filled ? filled : undefined
+}
+
+/** The text of an approved wording with its facts, in the order of the text. */
+export interface ApprovedReply {
+  readonly text: string
+  readonly facts: readonly ReplyFact[]
+}
+
 /** How a run ended for the customer. A completed run always has an outcome; without one, a person has it. */
 export function endingOf(status: ExecutionStatus, outcome: Outcome | null): Ending {
   return outcome ?? (status === 'cancelled' ? 'cancelled' : 'escalated')
 }
-
-/**
- * The sentences of an approved wording that can be filled in with the facts given, each with `[[f1]]` where the value
- * of such a fact stands in it.
- */
-export function approvedSentences(
-  wording: string,
-  scope: Scope,
-  facts: readonly { readonly mark: string; readonly path: string }[],
-): readonly string[] {
-  const parsed = parseTemplate(wording)
-  // Wording that has brackets of its own would be taken for marks.
-  if ('problems' in parsed || wording.includes('[[')) return []
-  const text = parsed.template.strings
-    .flatMap(({ parts }) => parts)
-    .map((part) => {
-      if (typeof part === 'string') return part
-      if (insertedValue(part, scope) === undefined) return part.fallback ?? notAFact
-      const fact = facts.find(({ path }) => path === part.text)
-      return fact === undefined ? notAFact : `[[${fact.mark}]]`
-    })
-    .join('')
-  return text
-    .trim()
-    .replace(/\s+/g, ' ')
-    .split(/(?<=[.!?]) /)
-    .filter((sentence) => sentence !== '' && !sentence.includes(notAFact))
-}
-
-/** Stands where a sentence has a value that is no fact; no definition has this character. */
-const notAFact = '\0'
 
 /** The reply to a ticket that no playbook fits. It promises nothing but that a person will look. */
 export function noMatchReply(text: string = defaultNoMatchText): Reply {
@@ -125,12 +114,17 @@ function missingOf(names: readonly string[]): readonly MissingInput[] {
   return names.map((name) => ({ name, description: '', reason: 'not_found' }))
 }
 
-/** The text of an approved wording with its facts, or why it may not be sent. */
-type Filled =
-  | { readonly text: string; readonly facts: readonly ReplyFact[] }
-  | { readonly findings: readonly string[] }
-
-function fillWording(wording: string, scope: Scope): Filled {
+/** The approved wording for this end, or why it may not be sent. */
+function fillApproved({
+  status,
+  outcome,
+  replies = {},
+  scope,
+  unsayable,
+}: ReplyRequest): ApprovedReply | { readonly findings: readonly string[] } | undefined {
+  const ending = endingOf(status, outcome)
+  const wording = ending === 'cancelled' ? undefined : replies[ending]
+  if (wording === undefined) return undefined
   const parsed = parseTemplate(wording)
   if ('problems' in parsed) return { findings: parsed.problems.map(({ message }) => message) }
   const text = resolve(parsed.template, scope)
@@ -144,7 +138,7 @@ function fillWording(wording: string, scope: Scope): Filled {
     if (value === undefined) continue
     const [root, key] = reference.path
     facts.push({ path: reference.text, value, stepKey: root === 'steps' ? String(key) : null })
-    const flaw = recordFlaw(reference, scope)
+    const flaw = recordFlaw(reference, scope, unsayable)
     if (flaw !== undefined) findings.push(`{{${reference.text}}} may not be stated: ${flaw}`)
   }
   return findings.length > 0 ? { findings } : { text, facts }
@@ -162,9 +156,14 @@ function insertedValue(reference: Reference, scope: Scope): Json | undefined {
 }
 
 /** Why a value must not be stated to a customer, though it is there; undefined when it may be. */
-function recordFlaw({ path }: Reference, scope: Scope): string | undefined {
+function recordFlaw(
+  { path }: Reference,
+  scope: Scope,
+  unsayable: readonly Unsayable[],
+): string | undefined {
+  const known = [ticketText, ...unsayable].find((other) => overlap(path, other.path))
+  if (known !== undefined) return known.why
   const [root, key, part, index] = path
-  if (root === 'ticket' && key === 'text') return 'what the ticket says is not a fact'
   if (root !== 'steps' || typeof key !== 'string') return undefined
   const step = scope.steps[key]
   if (statusOf(step) !== 'completed') return `step ${key} did not complete`

@@ -1,69 +1,74 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
+import { scalarsOf } from '../domain/scalars.ts'
 import type { ToolContract } from '../domain/tool.ts'
 import { wordsOf } from './fact-label.ts'
-
-/** A tool that a version pinned, with the outputs of its calls that completed. */
-export interface ToolRecord {
-  readonly contract: Pick<ToolContract, 'name' | 'claims' | 'states'>
-  readonly outputs: readonly Json[]
-}
+import { findLaterWrites, type ToolCall } from './tool-call.ts'
 
 /** What may be said of a tool, and whether the run bears it out. */
 export interface Claim {
-  /** As the contract says it: "a refund was issued". */
-  readonly text: string
+  /** The one sentence that says it: "A refund was issued." */
+  readonly sentence: string
   readonly tool: string
-  /** The words that carry it, in their order: refund, issued. */
-  readonly keyWords: readonly string[]
   readonly isSupported: boolean
 }
 
-/** Words that carry no claim by themselves; a claim may be worded with them. */
-const glue = new Set('a an the we have has been your is are was were this our now'.split(' '))
+/**
+ * The claims of the tools. One is supported when every call of its tool completed and says so itself (`issued: true` for
+ * "a refund was issued", and nothing in the output that says no), and no later write of another tool may have undone it.
+ */
+export function claimsOf(
+  contracts: readonly Pick<ToolContract, 'name' | 'claims'>[],
+  calls: readonly ToolCall[],
+): readonly Claim[] {
+  const laterWrites = findLaterWrites(calls)
+  return contracts.flatMap(({ name, claims }) => {
+    const own = calls.filter(({ tool }) => tool === name)
+    const stands =
+      own.length > 0 && own.every((call) => laterWrites(call).every(({ tool }) => tool === name))
+    return claims.map((text): Claim => {
+      const isSupported = stands && own.every((call) => bearsOut(call, text))
+      return { sentence: sentenceOf(text), tool: name, isSupported }
+    })
+  })
+}
 
 /**
- * The claims of the tools. One is supported when a call of its tool completed, and no output of such a call says no
- * under the claim's own words: `issued: false` does not bear out "a refund was issued".
+ * Whether an output says of its own call that it did not do its work: a no anywhere in it, or a word such as `declined`
+ * or `error` as a name or a state. `isMeant` tells which words say what the call was to do.
  */
-export function claimsOf(tools: readonly ToolRecord[]): readonly Claim[] {
-  return tools.flatMap(({ contract, outputs }) =>
-    contract.claims.map((text): Claim => {
-      const keyWords = keyWordsOf(text)
-      const isDenied = outputs.some((output) =>
-        Object.entries(isJsonObject(output) ? output : {}).some(
-          ([name, value]) =>
-            value === false && wordsOf(name).some((word) => keyWords.includes(word)),
-        ),
-      )
-      const isSupported = outputs.length > 0 && !isDenied && keyWords.length > 0
-      return { text, tool: contract.name, keyWords, isSupported }
-    }),
+export function saysNo(output: Json, isMeant: (word: string) => boolean = () => false): boolean {
+  const denies = (text: string): boolean =>
+    looseWords(text).some((word) => noWord.test(word) && !isMeant(word))
+  return scalarsOf(output, {}).some(
+    ({ path, value }) =>
+      value === false ||
+      (typeof value === 'string' && !/\s/.test(value) && denies(value)) ||
+      (value !== null && path.some((link) => typeof link === 'string' && denies(link))),
   )
 }
 
-/**
- * Whether a sentence says this claim and nothing else: all its key words, and no other word but glue. Two key words may
- * stand in either order ("a refund was issued", "we have issued your refund"); three or more keep theirs.
- */
-export function saysClaim(words: readonly string[], { keyWords }: Claim): boolean {
-  const said = words.map(addressed).filter((word) => keyWords.includes(word) || !glue.has(word))
-  if (said.length !== keyWords.length) return false
-  const inOrder = said.every((word, index) => word === keyWords[index])
-  return inOrder || (keyWords.length === 2 && said[0] === keyWords[1] && said[1] === keyWords[0])
+const noWord =
+  /^(?:no|non|none|not|abort.*|cancel.*|declin.*|den(?:y|ied|ial)|err|errors?|expir.*|fail.*|invalid.*|refus.*|reject.*|revers.*|unknown|unsuccess.*|void.*)$/
+
+/** The act of a claim stands after its verb: "a refund was issued". A claim of another form is never borne out. */
+function bearsOut({ result, output }: ToolCall, claim: string): boolean {
+  const words = looseWords(claim)
+  const [, act] = /\b(?:was|were|is|are|has been|have been) ([a-z]+)/.exec(words.join(' ')) ?? []
+  if (result !== 'done' || act === undefined || !isJsonObject(output)) return false
+  const saysYes = Object.entries(output).some(([name, value]) => {
+    const own = wordsOf(name) ?? []
+    return value === true && own.includes(act) && own.every((word) => words.includes(word))
+  })
+  return saysYes && !saysNo(output, (word) => word === act)
 }
 
-/** Whether a sentence has every word of a claim, whatever else it says. */
-export function touchesClaim(words: readonly string[], { keyWords }: Claim): boolean {
-  const said = new Set(words.map(addressed))
-  return keyWords.length > 0 && keyWords.every((word) => said.has(word))
+function looseWords(text: string): readonly string[] {
+  const apart = text.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+  return apart.match(/[a-z]+/g) ?? []
 }
 
-function keyWordsOf(text: string): readonly string[] {
-  const words = text.toLowerCase().match(/[a-z]+/g) ?? []
-  return [...new Set(words.map(addressed))].filter((word) => !glue.has(word))
-}
-
-/** A contract speaks of "the customer", and a reply to "you". */
-function addressed(word: string): string {
-  return word === 'you' ? 'customer' : word
+/** As the contract says it. It speaks of "the customer", and a reply to the customer. */
+function sentenceOf(claim: string): string {
+  const text = claim.trim().replace(/^the customer was /i, 'you were ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

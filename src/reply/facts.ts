@@ -1,23 +1,30 @@
 import { canonicalJson } from '../domain/canonical.ts'
 import { decimalText } from '../domain/expression/decimal.ts'
-import type { Json, JsonSchema } from '../domain/json.ts'
+import type { Path } from '../domain/expression.ts'
+import { isJsonObject, type Json, type JsonSchema } from '../domain/json.ts'
 import { pathText } from '../domain/problem.ts'
 import { scalarsOf } from '../domain/scalars.ts'
+import type { ToolEffect } from '../domain/tool.ts'
+import { type FactKind, kindOf, thingOf } from './fact-kind.ts'
 import { type FactLabel, labelOf } from './fact-label.ts'
-import { withhold } from './withhold.ts'
 
-/** What a run recorded in one place: its validated input, or the output of a step that completed. */
+/** What a run recorded in one place: its validated input, or the output of a call of a tool that completed. */
 export interface RecordedValue {
-  /** Null for the input. */
-  readonly stepKey: string | null
-  /** The tool's name, or else the step's key; empty for the input. */
-  readonly subject: string
   readonly value: Json
   readonly schema: JsonSchema
-  /** Declared states of the tool. */
+  /** Null for the input. */
+  readonly call: RecordedCall | null
+}
+
+export interface RecordedCall {
+  readonly stepKey: string
+  readonly tool: string
+  readonly effect: ToolEffect
+  readonly input: Json
+  /** State words of the output that the tool lets a reply name. */
   readonly states: readonly string[]
-  /** What the tool was called with: two equal calls look at the same thing. Null where no tool was called. */
-  readonly calledWith: Json | null
+  /** Whether the run called the tool about something else as well, whatever came of it. */
+  readonly isOneOfSeveral: boolean
 }
 
 /** A value that a reply may show. */
@@ -30,162 +37,152 @@ export interface Fact {
   /** The value as it is inserted. */
   readonly text: string
   readonly stepKey: string | null
-  /** What the model must call it: the words of its label, or its path. */
+  /** What the model must call it: the words of its label, and its unit. */
   readonly name: string
-  /** How a sentence names it; null: it may stand in approved wording only. */
-  readonly label: PlacedLabel | null
+  readonly label: FactLabel
+  /** What an id is the id of: "transaction". Null for what is no id. */
+  readonly thing: readonly string[] | null
+  /** Marks of the id that its call was made with: "the refund state for your transaction [[f1]] is …". */
+  readonly places: readonly string[]
+  /** Whether it may be shown only with such an id, since the run is about more than one. */
+  readonly mustBePlaced: boolean
 }
 
-export interface PlacedLabel extends FactLabel {
-  /** Words that must stand before the value; the other words of the label may. */
-  readonly required: readonly string[]
-  /** An id: `refund for transaction …` then names it too. */
-  readonly isId: boolean
+/** A place of the record that no reply may show, and what is in it, for support agents. */
+export interface Unsayable {
+  readonly path: Path
+  readonly why: string
 }
 
 const maxFacts = 100
-const maxTextLength = 100
-
-/** Words of a label that say what form the value has, and not what it is. */
-const formWords = new Set(['code', 'eta', 'id', 'number', 'value'])
 
 /**
- * Numbers the values that a reply may show: short texts and numbers of one line, in the order of the record. Left out
- * are sensitive values and every text that holds one, yes and no, lists and long texts, and what looks like markup or a
- * link. `withheld` are the sensitive values of the run.
+ * Numbers the values that a reply may name in a sentence, in the order of the record: values of a closed kind, whose
+ * place in the record gives them a name. Of the input only ids are facts: what else came in is what somebody said.
  *
- * A label must lead to one value. Of two equal calls of a tool the later one counts; where two values have one label
- * for another reason, neither may be named in free wording.
+ * A name leads to one value. Of two equal calls of a tool the later one counts. Calls of one tool about different things
+ * are told apart by the id; where two values have one name for another reason, neither is a fact.
  */
 export function numberFacts(
   recorded: readonly RecordedValue[],
-  withheld: readonly Json[],
+  unsayable: readonly Unsayable[],
 ): readonly Fact[] {
-  const states = new Set(
-    recorded.flatMap((part) => part.states.map((state) => state.toLowerCase())),
+  const named = standing(recorded.flatMap((part) => namedValues(part, unsayable)))
+  const ids = new Set(recorded.flatMap(({ call, ...input }) => (call === null ? idsOf(input) : [])))
+  const marked = named.map((value, index) => ({
+    ...value,
+    mark: `f${index + 1}`,
+    mustBePlaced: value.part.call !== null && (value.part.call.isOneOfSeveral || ids.size > 1),
+  }))
+  const placing = groupBy(
+    marked.filter(({ kind, mustBePlaced }) => kind === 'id' && !mustBePlaced),
+    ({ text }) => text,
   )
-  const values = recorded.flatMap((part) => showableValues(part, states, withheld))
-  const byLabel = groupBy(values, ({ label }) => label && nameOf(label))
-  const named = values.map((value) => {
-    const rivals = value.label === undefined ? [] : (byLabel.get(nameOf(value.label)) ?? [])
-    return value === standing(rivals) ? value : { ...value, label: undefined }
-  })
-  const byShortName = groupBy(named, (value) => value.label && shortName(value, value.label))
-  return named.slice(0, maxFacts).map((value, index): Fact => {
-    const { label, part } = value
-    const required = label && requiredWords(value, label)
-    const isAlone = label && byShortName.get(shortName(value, label))?.length === 1
-    return {
-      mark: `f${index + 1}`,
-      path: value.path,
-      value: value.value,
-      text: value.text,
-      stepKey: part.stepKey,
-      name: label === undefined ? value.path : nameOf(label),
-      label:
-        label === undefined || required === undefined
-          ? null
-          : { ...label, required: isAlone ? required : label.words, isId: isId(value.text) },
-    }
-  })
+  return marked
+    .map(({ part: { call }, path, value, text, label, name, kind, ...place }): Fact => {
+      const about = call === null ? undefined : onlyValue(call.input)
+      return {
+        ...place,
+        path,
+        value,
+        text,
+        stepKey: call?.stepKey ?? null,
+        name,
+        label,
+        thing: kind === 'id' ? thingOf(label.words) : null,
+        places: (about === undefined ? [] : (placing.get(about) ?? [])).map(({ mark }) => mark),
+      }
+    })
+    .filter(({ mustBePlaced, places }) => !mustBePlaced || places.length > 0)
+    .slice(0, maxFacts)
 }
 
-/** The sensitive values that a run recorded. */
-export function sensitiveValues(recorded: readonly RecordedValue[]): readonly Json[] {
-  return recorded.flatMap(({ value, schema }) =>
-    scalarsOf(value, schema).flatMap((scalar) => (scalar.isSensitive ? [scalar.value] : [])),
+/** Whether one path leads to the other or into it. */
+export function overlap(a: Path, b: Path): boolean {
+  const [shorter, longer] = a.length < b.length ? [a, b] : [b, a]
+  return shorter.every((link, index) => longer[index] === link)
+}
+
+/** All ids that came in, those included that have no name to be shown by. */
+function idsOf({ value, schema }: Omit<RecordedValue, 'call'>): readonly string[] {
+  return scalarsOf(value, schema).flatMap((scalar) =>
+    kindOf(scalar.value, scalar.path, schema) === 'id' ? [String(scalar.value)] : [],
   )
 }
 
-interface ShowableValue {
+/** Where a recorded value stands in the record. */
+function rootOf({ call }: Pick<RecordedValue, 'call'>): Path {
+  return call === null ? ['input'] : ['steps', call.stepKey, 'output']
+}
+
+interface NamedValue {
   readonly part: RecordedValue
   readonly path: string
   readonly value: string | number
   readonly text: string
-  readonly label: FactLabel | undefined
+  readonly kind: FactKind
+  readonly label: FactLabel
+  readonly name: string
+  /** Equal for one place in the outputs of equal calls: the same value at two times. */
+  readonly source: string
 }
 
-function showableValues(
-  part: RecordedValue,
-  states: ReadonlySet<string>,
-  withheld: readonly Json[],
-): readonly ShowableValue[] {
-  const root = part.stepKey === null ? ['input'] : ['steps', part.stepKey, 'output']
-  return scalarsOf(part.value, part.schema).flatMap(({ path, value, isSensitive, isDeclared }) => {
-    if (isSensitive || (typeof value !== 'string' && typeof value !== 'number')) return []
+function namedValues(part: RecordedValue, unsayable: readonly Unsayable[]): readonly NamedValue[] {
+  const { call, schema } = part
+  const tool = call && { name: call.tool, effect: call.effect }
+  return scalarsOf(part.value, schema).flatMap(({ path, value, isSensitive, isDeclared }) => {
+    const place: Path = [...rootOf(part), ...path]
+    const kind = kindOf(value, path, schema)
+    // A name that a tool or a customer chose is data and names nothing.
+    if (isSensitive || !isDeclared || kind === undefined) return []
+    if (call === null && kind !== 'id') return []
+    if (kind === 'state' && !call?.states.includes(String(value))) return []
+    if (unsayable.some((other) => overlap(place, other.path))) return []
+    const label = labelOf(tool, path, typeof value === 'number')
+    if (label === undefined || (typeof value !== 'number' && typeof value !== 'string')) return []
     const text = typeof value === 'number' ? decimalText(value) : value
-    if (!isShowable(text) || withhold(text, withheld) !== text) return []
-    // A name that a tool or a customer chose is data and names nothing, and prose of the input is the customer's.
-    const mayBeNamed = isDeclared && (part.stepKey !== null || !text.includes(' '))
-    const label = mayBeNamed
-      ? labelOf(part.subject, path, typeof value === 'number', states)
-      : undefined
-    return [{ part, path: pathText([...root, ...path]), value, text, label }]
+    const source = canonicalJson(call === null ? [...path] : [call.tool, call.input, ...path])
+    return [{ part, path: pathText(place), value, text, kind, label, name: nameOf(label), source }]
   })
 }
 
-/** One line of plain text. What a tool answers is data: it brings no markup and no link into a reply. */
-function isShowable(text: string): boolean {
-  return (
-    text.length <= maxTextLength &&
-    text.trim() === text &&
-    /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(text) &&
-    !/[<>[\]{}`|\\]|:\/\/|www\.|[*_~]{2}/i.test(text)
-  )
+/** Those that their name leads to, in their order. */
+function standing(values: readonly NamedValue[]): readonly NamedValue[] {
+  const latest = new Map(values.map((value) => [value.source, value]))
+  const last = values.filter((value) => latest.get(value.source) === value)
+  const byName = groupBy(last, ({ name }) => name)
+  return last.filter((value) => {
+    const rivals = byName.get(value.name) ?? []
+    // Calls of one tool about different things: the sentence has to say which.
+    if (rivals.every((rival) => isOfOtherCall(rival, value))) return true
+    return rivals.every(({ text }) => text === value.text) && rivals.at(-1) === value
+  })
 }
 
-/**
- * Which of the values with one label it leads to: the first of equal ones, the last of those that look at the same
- * thing, and none of others.
- */
-function standing(rivals: readonly ShowableValue[]): ShowableValue | undefined {
-  const [first] = rivals
-  const last = rivals.at(-1)
-  if (first === undefined || last === undefined) return undefined
-  if (rivals.every(({ text }) => text === last.text)) return first
-  return rivals.every((rival) => looksAgain(rival.part, last.part)) ? last : undefined
+function isOfOtherCall(rival: NamedValue, value: NamedValue): boolean {
+  if (rival === value) return true
+  const [a, b] = [rival.part.call, value.part.call]
+  return a !== null && a.tool === b?.tool && onlyValue(a.input) !== onlyValue(b.input)
 }
 
-/** Whether two tool calls were the same call: the later one then says how things are now. */
-function looksAgain(earlier: RecordedValue, later: RecordedValue): boolean {
-  if (earlier === later) return true
-  if (earlier.calledWith === null || later.calledWith === null) return false
-  return canonicalJson(earlier.calledWith) === canonicalJson(later.calledWith)
+/** What a call was about, if it was made with one value and no other. */
+function onlyValue(input: Json): string | undefined {
+  const [value, ...others] = isJsonObject(input) ? Object.values(input) : []
+  if (others.length > 0) return undefined
+  if (typeof value === 'number') return decimalText(value)
+  return typeof value === 'string' ? value : undefined
 }
 
-function requiredWords(value: ShowableValue, { words }: FactLabel): readonly string[] {
-  const isFree = (word: string): boolean =>
-    formWords.has(word) || (word === 'state' && isState(value))
-  const required = words.filter((word) => !isFree(word))
-  return required.length === 0 ? words : required
-}
-
-/** What a value is called when the words of its form are left out. Values of two kinds are never taken for each other. */
-function shortName(value: ShowableValue, label: FactLabel): string {
-  const kind = isState(value) ? 'state' : isId(value.text) ? 'id' : label.unit.join(' ')
-  return `${requiredWords(value, label).join(' ')} (${kind})`
-}
-
-function isState({ part, text }: ShowableValue): boolean {
-  return part.states.includes(text)
-}
-
-function isId(text: string): boolean {
-  return /\d/.test(text) && /^[\p{L}\p{N}_-]+$/u.test(text)
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const group = groups.get(keyOf(item))
+    if (group === undefined) groups.set(keyOf(item), [item])
+    else group.push(item)
+  }
+  return groups
 }
 
 function nameOf({ words, unit }: FactLabel): string {
   return words.join(' ') + (unit.length === 0 ? '' : ` in ${unit.join(' ')}`)
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string | undefined) {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    if (key === undefined) continue
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
-  }
-  return groups
 }

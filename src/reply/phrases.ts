@@ -4,93 +4,85 @@ import type { Outcome } from '../domain/execution.ts'
 export type Ending = Outcome | 'escalated' | 'cancelled'
 
 /**
- * What a reply may say in words of its own, beside facts and claims. Each is a whole sentence in lower case without
- * punctuation; NAME stands for the procedure's name. Courtesy states nothing, and an outcome only what the run's end
- * is: a list of what is allowed holds where a list of what is forbidden always lacks a word.
+ * What a reply may say beside facts, claims and the approved wording, word for word. Courtesy speaks of no thing, and an
+ * outcome of nothing but the request. No sentence points at another one: "it is completed" would say of a refund what
+ * is true of the request.
  */
-const thing = '(?:your|the|this) (?:request|case|ticket|issue)'
-const it = `(?:${thing}|it|this|that)`
-const procedure = '(?: (?:under|with|through|by|according to) our procedure(?: NAME)?)?'
-const questions = '(?:any )?(?:more |further |other |additional )?(?:questions?|concerns)'
-const help = '(?:any )?(?:more |further |additional )?(?:help|assistance)'
-const contact =
-  '(?:let us know|contact us|write to us|write back|reply to this message|answer this message|get in touch(?: with us)?|reach out(?: to us)?)'
-const colleague =
-  '(?:a|our) (?:colleagues?|specialists?|(?:member|person|colleague) of (?:our|the) (?:support )?team|support team|team)'
-const willAct =
-  '(?:look (?:at|into) (?:it|this|your (?:request|case))|review (?:it|this|your (?:request|case))|write to you|contact you|reply to you|answer you|get back to you)'
-
-const courtesy = [
-  '(?:hello|hi|good day)(?: there)?',
-  'dear (?:valued )?customer',
-  '(?:thank you|many thanks|thanks)(?: very much| so much)?',
-  '(?:thank you|many thanks|thanks)(?: very much| so much)? for (?:your (?:message|request|question|ticket|email|report|patience|understanding)|writing(?: to us| in)?|contacting us|getting in touch(?: with us)?|reaching out(?: to us)?|letting us know|telling us)(?: about TOPIC)?(?: and for your (?:patience|understanding))?',
-  "(?:we are|we're|i am|i'm) (?:very |truly |so )?sorry (?:for|about) (?:the|this|any|your) (?:trouble|inconvenience|wait|frustration|confusion)(?: (?:this|it|that) (?:has caused|may have caused|caused)(?: you)?)?",
-  'we apologi[sz]e for (?:the|this|any|your) (?:trouble|inconvenience|wait|frustration|confusion)(?: (?:this|it|that) (?:has caused|may have caused|caused)(?: you)?)?',
-  'we understand (?:that |how )?(?:this|the situation) (?:is|can be|may be|must be) (?:frustrating|annoying|stressful|worrying|unpleasant)',
-  'we appreciate your (?:patience|understanding)',
-  `(?:please )?(?:feel free to )?${contact}(?: again)?(?: at any time)?(?: if (?:you have ${questions}|you need ${help}|there is anything else|anything is unclear))?`,
-  `if (?:you have ${questions}|you need ${help}|there is anything else|anything is unclear) (?:please )?(?:feel free to )?${contact}(?: again)?(?: at any time)?`,
-  "(?:we are|we're) (?:always )?(?:happy|glad|here) to help(?: you)?",
-  'here is (?:what|the information that) (?:we|our records) (?:have|found|show)(?: about TOPIC)?',
-  '(?:best|kind|warm) regards(?: (?:from )?(?:your|the|our) (?:support )?team)?',
-  '(?:sincerely|your support team|the support team)',
-  'have a (?:nice|good|great) day',
+export const courtesySentences: readonly string[] = [
+  'Hello,',
+  'Hello.',
+  'Dear customer,',
+  'Thank you for your message.',
+  'Thank you for your patience.',
+  'Thank you for your understanding.',
+  'Thank you for contacting us.',
+  'Thank you for writing to us.',
+  'We are sorry for the inconvenience.',
+  'We are sorry for the trouble.',
+  'We apologize for the inconvenience.',
+  'Please let us know if you have any questions.',
+  'Please let us know if you have any further questions.',
+  'If you have any questions, please reply to this message.',
+  'If you have any further questions, please reply to this message.',
+  'If you have any questions, please contact us.',
+  'If you have any further questions, please contact us.',
+  'We are happy to help.',
+  'Kind regards',
+  'Kind regards, your support team.',
+  'Best regards',
+  'Best regards, your support team.',
 ]
 
-const outcomes: { readonly [E in Ending]: readonly string[] } = {
+/** How each end may be said; the first is the plainest. */
+export const outcomeSentences: { readonly [E in Ending]: readonly string[] } = {
   resolved: [
-    `(?:(?:we are|we're) (?:happy|glad|pleased) to (?:say|tell you|confirm|let you know|inform you) (?:that )?)?(?:we have followed our procedure(?: NAME)? for ${thing} and )?${it} (?:is|was|has been) (?:now )?(?:resolved|completed)${procedure}`,
-    `we have (?:now )?(?:resolved|completed) ${thing}${procedure}`,
+    'Your request is resolved.',
+    'Your request has been resolved.',
+    'We have resolved your request.',
+    'We are happy to confirm that your request has been resolved.',
   ],
   declined: [
-    `(?:unfortunately |we are sorry but |we are sorry that |we regret that |we are sorry to (?:say|tell you) that )?(?:we have followed our procedure(?: NAME)? for ${thing} and )?${it} (?:is|was|has been) declined${procedure}`,
-    `(?:unfortunately |we are sorry but |we are sorry that |we regret that |we are sorry to (?:say|tell you) that )?we (?:cannot|can not|can't|are unable to|are not able to|could not) (?:help with|approve|accept|go on with|proceed with|complete|fulfil) ${it}${procedure}`,
-    `we (?:have|had) (?:to decline|declined) ${thing}${procedure}`,
+    'Unfortunately, we cannot approve your request.',
+    'We are sorry, but we cannot approve your request.',
+    'Your request was declined.',
+    'Unfortunately, your request was declined.',
+    'We are sorry, but your request was declined.',
   ],
   escalated: [
-    `${it} (?:is|was|has been) (?:now )?(?:escalated|handed over|handed|passed on|passed|forwarded) to ${colleague}(?: who will ${willAct}(?: and ${willAct})?)?`,
-    `we have (?:now )?(?:escalated|handed over|handed|passed on|passed|forwarded) ${thing} to ${colleague}(?: who will ${willAct}(?: and ${willAct})?)?`,
-    `${colleague} (?:will|has to) ${willAct}(?: and(?: will)? ${willAct})?`,
-    `${thing} comes under our procedure(?: NAME)?`,
+    'We have passed your request to a colleague, who will write to you.',
+    'Your request was passed to a colleague, who will write to you.',
+    'Your request was escalated to a member of our team.',
+    'A colleague will look into your request and write to you.',
+    'A colleague will write to you.',
   ],
-  cancelled: [`${thing} (?:is|was|has been) cancelled`],
+  cancelled: ['Your request was cancelled.'],
 }
 
-const courtesyPatterns = courtesy.map((line) => whole([line.replaceAll('TOPIC', '(?<topic>.+?)')]))
-const outcomePatterns: { readonly [E in Ending]: RegExp } = {
-  resolved: whole(outcomes.resolved),
-  declined: whole(outcomes.declined),
-  escalated: whole(outcomes.escalated),
-  cancelled: whole(outcomes.cancelled),
+const courtesyLines = new Set(courtesySentences.map(lineOf))
+
+/** Whether a line says how the run ended, and nothing else. */
+export function isOutcome(line: string, ending: Ending): boolean {
+  return outcomeSentences[ending].some((sentence) => lineOf(sentence) === line)
 }
 
-/** One sentence for each ending that a model may use as it is. */
-export const outcomeExamples: { readonly [E in Ending]: string } = {
-  resolved: 'Your request is resolved.',
-  declined: 'Unfortunately we cannot approve your request.',
-  escalated: 'We have passed your request to a colleague, who will write to you.',
-  cancelled: 'Your request was cancelled.',
-}
-
-/** Whether words say how the run ended, and nothing else. `NAME` among them is the procedure's name. */
-export function isOutcome(words: string, ending: Ending): boolean {
-  return outcomePatterns[ending].test(words)
+/** Whether a line is courtesy, which states nothing. */
+export function isCourtesy(line: string): boolean {
+  return courtesyLines.has(line)
 }
 
 /**
- * Whether words are courtesy, which states nothing. `isTopic` is asked about what the message was about, such as "your
- * transaction".
+ * What two writings of one sentence have in common: neither case, nor white space, nor commas and the sign at the end
+ * make it another one. A question keeps its sign.
  */
-export function isCourtesy(words: string, isTopic: (words: string) => boolean): boolean {
-  return courtesyPatterns.some((pattern) => {
-    const match = pattern.exec(words)
-    if (match === null) return false
-    const topic = match.groups?.topic
-    return topic === undefined || isTopic(topic)
-  })
+export function lineOf(sentence: string): string {
+  return plainSpace(sentence)
+    .replaceAll('’', "'")
+    .toLowerCase()
+    .replace(/[.!,]$/, '')
+    .replaceAll(', ', ' ')
 }
 
-function whole(lines: readonly string[]): RegExp {
-  return new RegExp(`^(?:${lines.join('|')})$`)
+/** White space is no matter of wording. */
+export function plainSpace(text: string): string {
+  return text.trim().replace(/\s+/g, ' ')
 }

@@ -55,6 +55,48 @@ function withStep(step: Record<string, unknown>): readonly string[] {
   })
 }
 
+const secret = {
+  type: 'object',
+  properties: {
+    id: { type: 'string' },
+    pin: { type: 'string', sensitive: true },
+    cards: { type: 'array', items: { type: 'string', sensitive: true } },
+    owner: { type: 'object', sensitive: true, properties: { name: { type: 'string' } } },
+  },
+}
+
+describe('a reply', () => {
+  const show: Step = { key: 'shown', action: 'Show', tool: 'show' }
+  const contract = contractOf('show', { input: { type: 'object' }, output: secret })
+  const found = (text: string) =>
+    checkDefinition(
+      { ...valid, input: secret, steps: [show], replies: { resolved: text } },
+      (name) => (name === 'show' ? contract : undefined),
+    ).flatMap(({ rule, severity, path }) =>
+      rule === 'unsayable-value' ? [`${severity} ${path}`] : [],
+    )
+
+  it.each([
+    '{{ticket.text}}',
+    'You say: {{ticket.text or "-"}}',
+    ...['input', 'steps.shown.output'].flatMap((root) => [
+      `PIN {{${root}.pin}}`,
+      `Cards {{${root}.cards}}`,
+      `Card {{${root}.cards[3]}}`,
+      `Owner {{${root}.owner.name}}`,
+    ]),
+  ])('may not read %s', (text) => {
+    expect(found(text)).toEqual(['error replies.resolved'])
+  })
+
+  it.each(['{{input.id}}', '{{steps.shown.output.id}}', '{{ticket.id}}', 'Fine.'])(
+    'may read %s',
+    (text) => {
+      expect(found(text)).toEqual([])
+    },
+  )
+})
+
 describe('checkDefinition', () => {
   it('finds nothing in a sound definition', () => {
     expect(findings({})).toEqual([])

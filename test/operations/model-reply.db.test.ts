@@ -29,16 +29,17 @@ function resolve(text = ticketText, more: Record<string, unknown> = {}, on: AppC
 const resolved = 'Your request is resolved.'
 const truth = [
   'Thank you for your message.',
-  'Your transaction id is {transaction id} and the transaction amount is {transaction amount}.',
-  'The refund for your transaction {transaction id} is {refund state}.',
-  'The refund takes {refund eta in business days} business days.',
+  'Your transaction id is {transaction id}.',
+  'The transaction amount is {transaction amount} and the transaction state is {transaction state}.',
+  'The refund state for your transaction {transaction id} is {refund state}.',
+  'Your refund eta is {refund eta in business days} business days.',
   'You were notified.',
   resolved,
 ]
 const truthText =
-  'Thank you for your message. Your transaction id is TXN-DEMO-001 and the transaction amount is 49.00 USD. ' +
-  'The refund for your transaction TXN-DEMO-001 is auto_refund_triggered. The refund takes 5 business days. ' +
-  'You were notified. Your request is resolved.'
+  'Thank you for your message. Your transaction id is TXN-DEMO-001. The transaction amount is 49.00 USD and the ' +
+  'transaction state is failed. The refund state for your transaction TXN-DEMO-001 is auto_refund_triggered. ' +
+  'Your refund eta is 5 business days. You were notified. Your request is resolved.'
 
 /** What is sent when no model may write it. */
 const builtInText = expect.stringContaining(
@@ -59,6 +60,11 @@ describe('the reply of a model', () => {
         {
           path: 'steps.check_transaction.output.amount',
           value: '49.00 USD',
+          stepKey: 'check_transaction',
+        },
+        {
+          path: 'steps.check_transaction.output.state',
+          value: 'failed',
           stepKey: 'check_transaction',
         },
         { path: 'input.transactionId', value: 'TXN-DEMO-001', stepKey: null },
@@ -100,7 +106,7 @@ describe('the reply of a model', () => {
       escalationRules: expect.arrayContaining(['gateway unavailable']),
       tools: ['check_transaction', 'check_gateway', 'check_refund', 'notify_customer'],
       ending: 'resolved',
-      claims: ['the customer was notified'],
+      claims: ['You were notified.'],
       ticket: ticketText,
     })
     // The ticket stands in the data and never among the instructions.
@@ -108,23 +114,51 @@ describe('the reply of a model', () => {
     expect(String(request.body.input)).not.toContain('exec_')
   })
 
-  it('may use the approved wording with its values', async () => {
-    server.respond((request) => {
-      const approved = z.array(z.string()).parse(inputOf(request).approvedSentences)
-      const names = new Map(factsOf(request).map(({ mark, name }) => [mark, name]))
-      const sentences = approved.map((text) => ({
-        text,
-        facts: [...text.matchAll(/\[\[(\w+)\]\]/g)].map(([, mark = '']) => ({
-          mark,
-          name: names.get(mark) ?? '',
-        })),
-      }))
-      return { json: { sentences } }
-    })
+  it('may have the whole of the approved wording in it, with its values', async () => {
+    server.respond(writes('Thank you for your message.', '[[approved]]', 'Best regards'))
 
     const { reply } = await resolve()
 
-    expect(reply).toMatchObject({ source: 'model', text: builtInText })
+    expect(reply).toMatchObject({
+      source: 'model',
+      text: expect.stringMatching(
+        /^Thank you for your message\. We have looked at your payment TXN-DEMO-001 over 49\.00 USD: .* need to do\. Best regards$/s,
+      ),
+      facts: [
+        { path: 'input.transactionId' },
+        { path: 'steps.check_transaction.output.amount' },
+        { path: 'steps.check_transaction.output.state' },
+        { path: 'steps.check_refund.output.state' },
+        { path: 'steps.check_refund.output.etaBusinessDays' },
+      ],
+    })
+    expect(server.requests[0] && inputOf(server.requests[0]).approvedWording).toContain(
+      '{{steps.check_refund.output.state}}',
+    )
+  })
+
+  it.each([
+    [
+      'I was charged twice for TXN-DUP-002',
+      ['[[approved]]', 'A refund was issued.', 'Your refund state is {refund state}.'],
+      /^You are right: TXN-DUP-002 was charged twice, 29\.00 USD each time\..* A refund was issued\. Your refund state is submitted\.$/s,
+    ],
+    [
+      'Where is my refund for TXN-REFUND-003?',
+      [
+        'The refund state is {refund state} and the refund eta is {refund eta in business days} business days.',
+        'The transaction amount for your transaction {transaction id} is {transaction amount}.',
+        resolved,
+      ],
+      /^The refund state is processing and the refund eta is 2 business days\. The transaction amount for your transaction TXN-REFUND-003 is 79\.00 USD\. Your request is resolved\.$/,
+    ],
+  ])('tells the customers of the demo where they stand: %s', async (text, sentences, expected) => {
+    server.respond(writes(...sentences))
+
+    const { execution, reply } = await resolve(text)
+
+    expect(execution).toMatchObject({ status: 'completed', outcome: 'resolved' })
+    expect(reply).toMatchObject({ source: 'model', text: expect.stringMatching(expected) })
   })
 
   it('is asked for once more with the findings, and sent when it is right then', async () => {
@@ -152,17 +186,17 @@ describe('the reply of a model', () => {
 describe('a model that lies', () => {
   it.each([
     ['an invented amount', 'The transaction amount is 4900 USD.', 'digit'],
-    ['a number in words', 'The refund takes five business days.', 'number in words'],
+    ['a number in words', 'The refund eta is five business days.', 'neither'],
     ['the id of another customer', 'Your transaction id is TXN-OTHER-777.', 'digit'],
     ['a step that never ran', 'A refund was issued.', 'neither'],
     ['markup', '**Your request is resolved.**', 'markup'],
     ['a link', 'See https://refunds.example for more.', 'link'],
     ['a right fact in the wrong place', 'The refund state is {transaction state}.', 'name'],
-    ['an amount as a duration', 'The refund takes {transaction amount} business days.', 'name'],
+    ['an amount as a duration', 'The refund eta is {transaction amount} business days.', 'name'],
     ['a fact that there is not', 'The refund amount is {refund amount}.', 'no fact'],
-    ['a state in words', 'Your refund is processing.', 'state'],
+    ['a state in words', 'Your refund is processing.', 'neither'],
     ['another end', 'Your request was declined.', 'neither'],
-    ['what the ticket says', 'You are owed a thousand dollars.', 'number in words'],
+    ['what the ticket says', 'You are owed a thousand dollars.', 'neither'],
     ['a language that nobody can check', 'Ваш возврат оформлен.', 'language'],
   ])('cannot bring in %s', async (_, lie, finding) => {
     server.respond(writes(...truth, lie))
@@ -173,7 +207,7 @@ describe('a model that lies', () => {
     expect(server.requests).toHaveLength(2)
     const attempt = {
       result: 'refused',
-      findings: [expect.stringMatching(new RegExp(`^Sentence 7 .*${finding}`))],
+      findings: [expect.stringMatching(new RegExp(`^Sentence 8 .*${finding}`))],
     }
     expect(reply?.verification).toMatchObject({
       ok: true,
@@ -189,19 +223,9 @@ describe('a model that lies', () => {
     const { reply } = await resolve('I was charged twice for TXN-REFUND-003')
 
     expect(reply?.source).toBe('built_in')
-    expect(JSON.stringify(reply?.verification)).toContain('claims what issue_refund did not do')
-  })
-
-  it('may claim what a step did that completed', async () => {
-    server.respond(writes('A refund was issued.', 'Your refund state is {refund state}.', resolved))
-
-    const { reply } = await resolve('I was charged twice for TXN-DUP-002')
-
-    expect(reply).toMatchObject({
-      source: 'model',
-      text: 'A refund was issued. Your refund state is submitted. Your request is resolved.',
-      facts: [{ path: 'steps.issue_refund.output.state', stepKey: 'issue_refund' }],
-    })
+    expect(JSON.stringify(reply?.verification)).toContain(
+      'claims what the record does not show issue_refund',
+    )
   })
 
   it.each([
@@ -308,6 +332,7 @@ describe('what a model is told', () => {
     effect: 'read',
     input: z.object({ card: z.string() }),
     output: z.object({
+      accountId: z.string(),
       holder: z.string(),
       pin: z.string().meta({ sensitive: true }),
       note: z.string(),
@@ -315,6 +340,7 @@ describe('what a model is told', () => {
       tags: z.record(z.string(), z.string()),
     }),
     run: async ({ card }) => ({
+      accountId: 'AC-1001',
       holder: 'Ann Lee',
       pin: secrets.pin,
       note: `has ${secrets.pin.toUpperCase()}`,
@@ -367,7 +393,7 @@ describe('what a model is told', () => {
       versionNumber: 1,
       seenActive: null,
     })
-    server.respond(writes('Your account has the holder {account holder}.', resolved))
+    server.respond(writes('Your account id is {account id}.', resolved))
 
     const { reply } = await resolve(
       'Help, my card 4111111111111111 with PIN-77-X is gone',
@@ -375,10 +401,10 @@ describe('what a model is told', () => {
       own,
     )
 
-    expect(reply).toMatchObject({ source: 'model', text: expect.stringContaining('Ann Lee') })
+    expect(reply).toMatchObject({ source: 'model', text: expect.stringContaining('AC-1001') })
     const [request] = server.requests
     if (request === undefined) throw new Error('nothing was sent')
-    expect(factsOf(request).map(({ name }) => name)).toEqual(['account holder', 'derived plain'])
+    expect(factsOf(request).map(({ name }) => name)).toEqual(['account id'])
     const sent = JSON.stringify(request.body)
     expect(sent).toContain('my card [withheld] with [withheld] is gone')
     expect(sent).not.toMatch(/1111|pin-77|fraud|threshold/i)

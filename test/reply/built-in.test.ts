@@ -4,7 +4,7 @@ import { reasonOf } from '../../src/domain/escalation.ts'
 import type { Scope } from '../../src/domain/expression.ts'
 import type { Json } from '../../src/domain/json.ts'
 import {
-  approvedSentences,
+  approvedReply,
   composeReply,
   defaultNoMatchText,
   noMatchReply,
@@ -41,8 +41,12 @@ const scope = scopeWith({
   tell: { status: 'skipped', attempts: 0 },
 })
 
+function requestOf(more: Partial<ReplyRequest>): ReplyRequest {
+  return { procedure, ...resolved, scope, unsayable: [], ...more }
+}
+
 function replyTo(more: Partial<ReplyRequest>) {
-  return composeReply({ procedure, ...resolved, scope, ...more })
+  return composeReply(requestOf(more))
 }
 
 describe('composeReply', () => {
@@ -165,6 +169,22 @@ describe('composeReply', () => {
     expect(id.text).toBe('Ticket T-1.')
   })
 
+  it('never states what may not be shown, nor a part of it or what it is part of', () => {
+    const replies = { resolved: 'Note {{input.note}}.' }
+    const why = 'it is sensitive'
+
+    for (const path of [['input'], ['input', 'note'], ['input', 'note', 'first']] as const) {
+      const reply = replyTo({ replies, unsayable: [{ path, why }] })
+      expect(reply.text).toBe(replyTo({}).text)
+      expect(reply.verification.findings).toEqual([
+        'replies.resolved was not used: {{input.note}} may not be stated: it is sensitive.',
+      ])
+    }
+    expect(replyTo({ replies, unsayable: [{ path: ['input', 'other'], why }] }).text).toContain(
+      'Note',
+    )
+  })
+
   it.each([
     ['is no text', '{{policy.refundLimit}}'],
     ['is blank', ' \n '],
@@ -242,31 +262,37 @@ describe('noMatchReply', () => {
   })
 })
 
-describe('approvedSentences', () => {
-  const facts = [
-    { mark: 'f1', path: 'input.transactionId' },
-    { mark: 'f2', path: 'steps.check_refund.output.days' },
-  ]
+describe('approvedReply', () => {
+  const replies = {
+    resolved: 'We have refunded you. The reference is {{steps.check_refund.output.state}}.',
+  }
 
-  it('cuts the wording into sentences, with a mark for each value that is a fact', () => {
-    const wording = `Transaction {{input.transactionId}}
-      is known. It takes {{steps.check_refund.output.days}} days! Is that fine? {{steps.tell.output.x or "Yes"}}.`
-
-    expect(approvedSentences(wording, scope, facts)).toEqual([
-      'Transaction [[f1]] is known.',
-      'It takes [[f2]] days!',
-      'Is that fine?',
-      'Yes.',
-    ])
+  it('is the whole wording with its facts', () => {
+    expect(approvedReply(requestOf({ replies }))).toEqual({
+      text: 'We have refunded you. The reference is processing.',
+      facts: [
+        {
+          path: 'steps.check_refund.output.state',
+          value: 'processing',
+          stepKey: 'check_refund',
+        },
+      ],
+    })
   })
 
   it.each([
-    'The state is {{steps.check_refund.output.state}}.',
-    'You say: {{ticket.text}}.',
-    'It is {{steps.tell.output.x}}.',
-    'It is {{nonsense',
-    'It is [[f1]].',
-  ])('leaves out what has a value that is no fact: %s', (wording) => {
-    expect(approvedSentences(wording, scope, facts)).toEqual([])
+    ['there is none', {}],
+    ['there is none for the end', { ...declined, replies }],
+    ['a value is not there', { replies: { resolved: 'We paid. {{steps.tell.output.x}}' } }],
+    [
+      'a step did not complete',
+      { scope: scopeWith({ check_refund: { status: 'failed' } }), replies },
+    ],
+    [
+      'a value may not be shown',
+      { replies, unsayable: [{ path: ['steps', 'check_refund'], why: 'it is sensitive' }] },
+    ],
+  ] as const)('is nothing at all when %s', (_, more) => {
+    expect(approvedReply(requestOf(more))).toBeUndefined()
   })
 })

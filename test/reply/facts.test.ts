@@ -1,201 +1,317 @@
 import { describe, expect, it } from 'vitest'
-import type { Json, JsonObject } from '../../src/domain/json.ts'
-import { claimsOf, saysClaim, touchesClaim } from '../../src/reply/claims.ts'
+import type { JsonObject, JsonSchema } from '../../src/domain/json.ts'
+import { kindOf } from '../../src/reply/fact-kind.ts'
 import { labelOf } from '../../src/reply/fact-label.ts'
-import { numberFacts, type RecordedValue, sensitiveValues } from '../../src/reply/facts.ts'
+import { exampleSentence, findFactFlaw } from '../../src/reply/fact-sentence.ts'
+import { numberFacts, type RecordedCall, type RecordedValue } from '../../src/reply/facts.ts'
 import { withhold } from '../../src/reply/withhold.ts'
 
 function output(
-  subject: string,
+  tool: string,
   value: JsonObject,
-  more: Partial<RecordedValue> = {},
+  more: Partial<RecordedCall> & { readonly schema?: JsonSchema } = {},
 ): RecordedValue {
+  const { schema, ...call } = more
   const properties = Object.fromEntries(Object.keys(value).map((name) => [name, {}]))
-  const standard = { schema: { properties }, states: [], calledWith: { id: 1 } }
-  return { stepKey: subject, subject, value, ...standard, ...more }
+  return {
+    value,
+    schema: schema ?? { properties },
+    call: {
+      stepKey: tool,
+      tool,
+      effect: 'read',
+      input: { id: 'T-1' },
+      states: ['open', 'none'],
+      isOneOfSeveral: false,
+      ...call,
+    },
+  }
 }
 
-function labels(recorded: readonly RecordedValue[], withheld: readonly Json[] = []) {
-  return numberFacts(recorded, withheld).map(({ text, label }) => [
-    text,
-    label === null ? null : [...label.words, ...label.unit].join(' '),
-  ])
+function inputs(value: JsonObject): RecordedValue {
+  const properties = Object.fromEntries(Object.keys(value).map((name) => [name, {}]))
+  return { value, schema: { properties }, call: null }
+}
+
+function named(...recorded: readonly RecordedValue[]) {
+  return numberFacts(recorded, []).map(({ text, name }) => [text, name])
 }
 
 describe('labelOf', () => {
   it.each([
-    ['check_refund', ['etaBusinessDays'], true, ['refund', 'eta'], ['business', 'days']],
-    ['check_refund', ['status'], false, ['refund', 'state'], []],
-    ['', ['transactionId'], false, ['transaction', 'id'], []],
-    ['getOrder', ['items', 0, 'weight_percent'], true, ['order', 'items', 'weight'], ['percent']],
-    ['check_refund', ['dueDays'], false, ['refund', 'due', 'days'], []],
-  ] as const)('names %s %j', (subject, path, isNumber, words, unit) => {
-    expect(labelOf(subject, path, isNumber, new Set())).toEqual({ words, unit })
+    ['check_refund', ['etaBusinessDays'], true, 'refund eta', 'business days'],
+    ['check_refund', ['status'], false, 'refund status', ''],
+    ['check_refund', ['refundState'], false, 'refund state', ''],
+    ['get_duplicate_refund', ['refund', 'state'], false, 'duplicate refund state', ''],
+    ['get_balance', ['accountBalance'], false, 'account balance', ''],
+    ['get_charge', ['amount'], false, 'charge amount', ''],
+    ['get_issue', ['state'], false, 'issue state', ''],
+    ['check_transaction', ['refundedAmount'], false, 'transaction refunded amount', ''],
+    ['get_order', ['weight_percent'], true, 'order weight', 'percent'],
+    ['check_refund', ['dueDays'], false, 'refund due days', ''],
+    ['check_refund', ['days'], true, 'refund days', ''],
+    ['get_order', ['trackingID'], false, 'order tracking id', ''],
+    [null, ['transactionId'], false, 'transaction id', ''],
+  ] as const)('names %s %j', (tool, path, isNumber, words, unit) => {
+    const label = labelOf(tool === null ? null : { name: tool, effect: 'read' }, path, isNumber)
+
+    expect([label?.words.join(' '), label?.unit.join(' ')]).toEqual([words, unit])
   })
 
-  it('has no word that states something by itself', () => {
-    const states = new Set(['refunded', 'refund'])
+  it.each([
+    ['a negation', 'check_refund', ['notRefundedAmount']],
+    ['a number in words', 'check_refund', ['halfAmount']],
+    ['a word that joins', 'check_refund', ['sumOfFees']],
+    ['a digit', 'check_refund', ['amount2']],
+    ['a letter alone', 'check_refund', ['amountX']],
+    ['letters of another language', 'check_refund', ['größe']],
+    ['an item of a list', 'get_orders', ['orders', 0, 'state']],
+    ['a word twice', 'get_report_card', ['card', 'report']],
+    ['words of form alone', 'get_status', ['value']],
+    ['a tool of unknown verb', 'estimate_fee', ['amount']],
+    ['a tool that is one word', 'refund', ['state']],
+  ] as const)('gives none for %s', (_, name, path) => {
+    expect(labelOf({ name, effect: 'read' }, path, false)).toBeUndefined()
+  })
 
-    expect(labelOf('check_refund', ['refundedTwice'], false, states)).toBeUndefined()
-    expect(labelOf('check', ['theTwoThings'], false, states)).toEqual({
-      words: ['things'],
-      unit: [],
-    })
-    expect(labelOf('prüfen', ['日付'], false, states)).toEqual({ words: ['pr', 'fen'], unit: [] })
+  it('names what a write made, and not what it undid', () => {
+    expect(labelOf({ name: 'issue_refund', effect: 'write' }, ['state'], false)?.words).toEqual([
+      'refund',
+      'state',
+    ])
+    for (const name of ['cancel_refund', 'charge_card', 'check_refund']) {
+      expect(labelOf({ name, effect: 'write' }, ['state'], false)).toBeUndefined()
+    }
+  })
+
+  it.each([['amount'], ['id'], ['status']])('gives none for an input of form alone: %s', (name) => {
+    expect(labelOf(null, [name], false)).toBeUndefined()
+  })
+})
+
+describe('kindOf', () => {
+  it.each([
+    [5, {}, 'x', 'number'],
+    [5512, {}, 'orderNumber', 'id'],
+    ['none', { enum: ['none'] }, 'x', 'state'],
+    ['none', { anyOf: [{ enum: ['none'] }, { type: 'null' }] }, 'x', 'state'],
+    ['49.00 USD', {}, 'x', 'amount'],
+    ['EUR 1,250.5', {}, 'x', 'amount'],
+    ['2026-01-31', { format: 'date' }, 'x', 'time'],
+    ['2026-01-31T10:00:00Z', { format: 'date-time' }, 'x', 'time'],
+    ['TXN-DUP-002', { pattern: '^TXN' }, 'x', 'id'],
+    ['gw-demo-1', {}, 'reference', 'id'],
+  ] as const)('takes %j', (value, at, name, kind) => {
+    expect(kindOf(value, [name], { properties: { [name]: at } })).toBe(kind)
+  })
+
+  it.each([
+    ['Ann Lee', {}, 'name'],
+    ['fine', {}, 'note'],
+    ['*PAID* We owe you 500 USD', {}, 'note'],
+    ['100 OFF', {}, 'note'],
+    ['USD 49 EUR', {}, 'note'],
+    ['49', {}, 'note'],
+    ['You-will-get-500-USD', {}, 'reference'],
+    ['evil.example/pay?x=1', {}, 'reference'],
+    ['mailto:a5', {}, 'reference'],
+    ['You⠀get⠀5', {}, 'id'],
+    ['a 1', { pattern: '.' }, 'id'],
+    ['[[f1]]', { enum: ['[[f1]]'] }, 'x'],
+    ['tomorrow', { format: 'date' }, 'x'],
+    [true, {}, 'x'],
+    [null, {}, 'x'],
+  ] as const)('takes no %j', (value, at, name) => {
+    expect(kindOf(value, [name], { properties: { [name]: at } })).toBeUndefined()
   })
 })
 
 describe('numberFacts', () => {
-  it('numbers texts and numbers of one line, and leaves out the rest', () => {
-    const found = labels([
-      output('check_order', {
-        name: 'Blue kettle',
-        count: 2,
-        paid: true,
-        none: null,
-        long: 'x'.repeat(101),
-        lines: 'a\nb',
-        link: 'see https://x.example',
-        site: 'www.x.example',
-        markup: '<b>x</b>',
-        mark: '[[f1]]',
-        bold: '**x**',
-        hidden: 'a\u200bb',
-        padded: ' x',
-        empty: '',
-      }),
-    ])
+  it('takes of the input ids alone, and of outputs what is of a kind and has a name', () => {
+    const schema = {
+      properties: { state: { enum: ['open'] }, note: {}, total: {}, secret: { sensitive: true } },
+    }
+    const value = { state: 'open', note: 'You get 5 USD', total: 3, secret: 7, undeclared: 8 }
 
-    expect(found).toEqual([
-      ['Blue kettle', 'order name'],
-      ['2', 'order count'],
+    expect(
+      named(
+        inputs({ orderId: 'A-1', amount: 5_000, refundAmount: '9.00 USD' }),
+        output('get_order', value, { schema }),
+      ),
+    ).toEqual([
+      ['A-1', 'order id'],
+      ['open', 'order state'],
+      ['3', 'order total'],
     ])
   })
 
-  it('leaves out what is sensitive, and every text that holds it', () => {
-    const secret = output(
-      'show_card',
-      { number: '4111-1111', note: 'card 41111111 ends', holder: 'Ann' },
-      { schema: { properties: { number: { sensitive: true }, note: {}, holder: {} } } },
-    )
+  it('takes of states those that the tool lets a reply name', () => {
+    const schema = { properties: { state: { enum: ['open'] } } }
 
-    expect(sensitiveValues([secret])).toEqual(['4111-1111'])
-    expect(labels([secret], sensitiveValues([secret]))).toEqual([['Ann', 'card holder']])
+    expect(named(output('get_order', { state: 'open' }, { schema, states: [] }))).toEqual([])
   })
 
-  it('lets the later of two equal calls be named, and the first of equal values', () => {
-    const early = output('check_refund', { state: 'none', eta: '5' })
-    const late = output('issue_refund', { state: 'submitted', eta: '5' })
+  it('leaves out what may not be shown, and all that is in it', () => {
+    const recorded = [
+      output(
+        'get_order',
+        { total: 3, parts: { count: 2 } },
+        {
+          schema: { properties: { total: {}, parts: { properties: { count: {} } } } },
+        },
+      ),
+    ]
 
-    expect(labels([early, late])).toEqual([
-      ['none', null],
-      ['5', 'refund eta'],
-      ['submitted', 'refund state'],
-      ['5', null],
-    ])
+    const names = (...path: readonly string[]) =>
+      numberFacts(recorded, [{ path: ['steps', 'get_order', 'output', ...path], why: '' }]).map(
+        ({ name }) => name,
+      )
+
+    expect(names('parts')).toEqual(['order total'])
+    expect(names('total')).toEqual(['order parts count'])
+    expect(names()).toEqual([])
   })
 
-  it('lets neither of two values with one label be named that look at different things', () => {
-    const one = output('check_refund', { state: 'none' })
-    const two = output('check_refund', { state: 'submitted' }, { calledWith: { id: 2 } })
-    const computed = output('refund', { state: 'open' }, { calledWith: null })
+  it('lets the later of two equal calls count, and never the later of two values of one call', () => {
+    const early = output('get_refund', { total: 1 }, { stepKey: 'early' })
+    const late = output('get_refund', { total: 2 }, { stepKey: 'late' })
+    const schema = {
+      properties: { refund: { properties: { total: {} } }, refundTotal: {}, total: {} },
+    }
+    const both = output('get_refund', { refund: { total: 1 }, refundTotal: 2 }, { schema })
 
-    expect(labels([one, two])).toEqual([
-      ['none', null],
-      ['submitted', null],
-    ])
-    expect(labels([one, computed]).map(([, label]) => label)).toEqual([null, null])
+    expect(named(early, late)).toEqual([['2', 'refund total']])
+    expect(named(both)).toEqual([])
   })
 
-  it('lets nothing be named by names that are data, and no prose of the input', () => {
-    const data = output('show', { 'refund issued': 'x' }, { schema: {} })
-    const input = output('', { wish: 'five hundred dollars', order: 'A-1' }, { stepKey: null })
+  it('takes neither of two values with one name from different tools, and one of two equal ones', () => {
+    const one = output('get_refund', { total: 1 })
 
-    expect(labels([data, input])).toEqual([
-      ['x', null],
-      ['five hundred dollars', null],
-      ['A-1', 'order'],
-    ])
-  })
-
-  it('leaves out a sensitive value that is too short to be looked for', () => {
-    const schema = { properties: { age: { sensitive: true }, name: {} } }
-
-    expect(labels([output('show', { age: 42, name: 'Ann' }, { schema })], [42])).toEqual([
-      ['Ann', 'name'],
-    ])
-  })
-
-  it('asks for the whole label where a shorter one would name two values', () => {
-    const required = (value: JsonObject) =>
-      numberFacts([output('find_order', value)], []).map(({ label }) => label?.required)
-
-    expect(required({ id: 'A-1', name: 'Kettle' })).toEqual([['order'], ['order', 'name']])
-    expect(required({ id: 'A-1', number: 'B-2' })).toEqual([
-      ['order', 'id'],
-      ['order', 'number'],
-    ])
+    expect(named(one, output('check_refund', { total: 2 }))).toEqual([])
+    expect(named(one, output('check_refund', { total: 1 }))).toEqual([['1', 'refund total']])
   })
 
   it('writes the path as a template does', () => {
-    const [fact] = numberFacts([output('check', { items: [{ a: 'x' }] })], [])
-
-    expect(fact).toMatchObject({
-      mark: 'f1',
-      path: 'steps.check.output.items[0].a',
-      stepKey: 'check',
-    })
+    expect(numberFacts([output('check_order', { total: 2 })], [])).toMatchObject([
+      { mark: 'f1', path: 'steps.check_order.output.total', stepKey: 'check_order' },
+    ])
   })
 })
 
-describe('claimsOf', () => {
-  const contract = { name: 'issue_refund', claims: ['a refund was issued'], states: [] }
-  const claimOf = (...outputs: readonly Json[]) => {
-    const [claim] = claimsOf([{ contract, outputs }])
-    if (claim === undefined) throw new TypeError('there is one claim')
-    return claim
-  }
-  const words = (text: string): readonly string[] => text.toLowerCase().split(' ')
-
-  it('bears out what a completed call did, unless its output says no', () => {
-    expect(claimOf().isSupported).toBe(false)
-    expect(claimOf({ issued: true }).isSupported).toBe(true)
-    expect(claimOf({ issued: false }).isSupported).toBe(false)
-    expect(claimOf({ issued: true }, { refundIssued: false }).isSupported).toBe(false)
-    expect(claimOf({ other: false }).isSupported).toBe(true)
-    expect(claimOf(null).isSupported).toBe(true)
-  })
-
-  it.each(['A refund was issued', 'We have issued your refund', 'Your refund has been issued'])(
-    'hears the claim in: %s',
-    (text) => {
-      expect(saysClaim(words(text), claimOf())).toBe(true)
-    },
+describe('findFactFlaw', () => {
+  const call = { stepKey: 'refund', input: { id: 'T-1' } }
+  const schema = { properties: { state: { enum: ['none'] }, etaBusinessDays: {}, amount: {} } }
+  const refund = { state: 'none', etaBusinessDays: 5, amount: '9.00 USD' }
+  const facts = numberFacts(
+    [
+      inputs({ transactionId: 'T-1' }),
+      output('check_refund', refund, { ...call, schema }),
+      output('check_order', { total: 5 }, { input: { id: 'A-2' } }),
+    ],
+    [],
   )
+  const [id, state, eta, amount, total] = facts.map(({ mark }) => `[[${mark}]]`)
 
   it.each([
-    'A refund was not issued',
-    'A refund will be issued',
-    'We have issued it',
-    'Your refund',
-    'Two refunds were issued',
-    'A refund was issued to another customer',
-    'You have issued a refund',
-  ])('does not hear it in: %s', (text) => {
-    expect(saysClaim(words(text), claimOf())).toBe(false)
+    `The refund state is ${state}.`,
+    `your REFUND state is ${state}!`,
+    `The refund eta is ${eta} business days.`,
+    `The refund state of your transaction ${id} is ${state}.`,
+    `Your refund amount for the transaction ${id} is ${amount} and the refund eta is ${eta} business days.`,
+    `Your transaction id is ${id}.`,
+    `The order total is ${total}.`,
+  ])('takes: %s', (text) => {
+    expect(findFactFlaw(text, facts)).toBeUndefined()
   })
 
-  it('keeps the order of three words and more', () => {
-    const [claim] = claimsOf([
-      { contract: { ...contract, claims: ['the customer was charged by the shop'] }, outputs: [1] },
-    ])
-    if (claim === undefined) throw new TypeError('there is one claim')
+  it.each([
+    [`The refund state is ${state} now.`, 'unit'],
+    [`The refund state is now ${state}.`, 'form'],
+    [`The refund state is ${state}`.replace('is', 'was'), 'form'],
+    [`It is ${state}.`, 'form'],
+    [`The refund is ${state}.`, 'name'],
+    [`The refund amount state is ${state}.`, 'name'],
+    [`Refund state: ${state}`, 'form'],
+    [`Is the refund state ${state}?`, 'form'],
+    [`The refund state is ${state}?`, 'form'],
+    [`The refund eta is ${eta}.`, 'unit'],
+    [`The refund eta is ${eta} days.`, 'unit'],
+    [`The refund eta is ${eta} business days or less.`, 'unit'],
+    [`The refund amount is ${amount} dollars.`, 'unit'],
+    [`The order total for your transaction ${id} is ${total}.`, 'looked up'],
+    [`The refund state for your order ${id} is ${state}.`, 'looked up'],
+    [`The refund state for your transaction ${total} is ${state}.`, 'looked up'],
+    [`The refund state is ${state} and the order total is ${total}.`, 'calls'],
+    [`The refund state is ${state}`, 'form'],
+    [`The refund state is ${state},`, 'form'],
+    [`Your refund for transaction ${id} is in.`, 'form'],
+    [`Your refund for your transaction ${id}.`, 'form'],
+  ])('refuses: %s', (text, flaw) => {
+    expect(findFactFlaw(text, facts)).toContain(flaw)
+  })
 
-    expect(saysClaim(words('you were charged by the shop'), claim)).toBe(true)
-    expect(saysClaim(words('the shop was charged by you'), claim)).toBe(false)
-    expect(touchesClaim(words('the shop says you were charged by us'), claim)).toBe(true)
+  it('asks for the id where the run is about two, or called the tool about two', () => {
+    const two = numberFacts(
+      [
+        inputs({ transactionId: 'T-1', otherId: 'T-2' }),
+        output('check_refund', refund, { schema }),
+      ],
+      [],
+    )
+    const several = numberFacts(
+      [
+        inputs({ transactionId: 'T-1' }),
+        output('check_refund', refund, { schema, isOneOfSeveral: true }),
+        output(
+          'check_refund',
+          { ...refund, state: 'none' },
+          {
+            schema,
+            stepKey: 'second',
+            input: { id: 'T-9' },
+            isOneOfSeveral: true,
+          },
+        ),
+      ],
+      [],
+    )
+
+    const nameless = numberFacts(
+      [
+        {
+          value: { transactionId: 'T-1', b2: 'T-2' },
+          schema: { properties: { transactionId: {}, b2: { pattern: '^T' } } },
+          call: null,
+        },
+        output('check_refund', refund, { schema }),
+      ],
+      [],
+    )
+
+    for (const known of [two, several, nameless]) {
+      const fact = known.find(({ name }) => name === 'refund state')
+      const [first] = known
+      const plain = `The refund state is [[${fact?.mark}]].`
+      const placed = `The refund state for your transaction [[${first?.mark}]] is [[${fact?.mark}]].`
+      expect(findFactFlaw(plain, known)).toContain('which id')
+      expect(findFactFlaw(placed, known)).toBeUndefined()
+    }
+    // What was asked about an id that is no fact cannot be told apart at all.
+    expect(several.filter(({ stepKey }) => stepKey === 'second')).toEqual([])
+  })
+
+  it('gives each fact an example that holds', () => {
+    for (const fact of facts)
+      expect(findFactFlaw(exampleSentence(fact, facts), facts)).toBeUndefined()
+    expect(exampleSentence(facts[2] ?? fail(), facts)).toBe(
+      `The refund eta is ${eta} business days.`,
+    )
   })
 })
+
+function fail(): never {
+  throw new TypeError('there is such a fact')
+}
 
 describe('withhold', () => {
   it('finds a value whatever its case, spaces and dashes', () => {

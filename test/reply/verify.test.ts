@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { verifyDraft } from '../../src/reply/verify.ts'
+import { approvedMark, verifyDraft } from '../../src/reply/verify.ts'
 import {
   allFalsehoods,
   type DeskRun,
@@ -30,25 +30,37 @@ function verify(...texts: readonly string[]) {
   return verifyDraft([...texts.map((text) => sentenceOf(text, facts)), outcome], ground)
 }
 
+/** A thousand replies take about two seconds alone, and longer beside other tests. */
+const timeout = 30_000
+
 describe('verifyDraft', () => {
-  it('passes no reply with a planted falsehood, and most true ones: 1,000 of both', () => {
-    const { lies, truths } = judgeReplies(1_000)
+  it(
+    'passes no reply with a planted falsehood, and all true ones in the forms that a model is told',
+    () => {
+      const { lies, truths, looseTruths } = judgeReplies(1_000)
 
-    expect([lies.length, truths.length]).toEqual([500, 500])
-    expect(lies.filter(({ passes }) => passes)).toEqual([])
-    // One in ten of the true ones is worded in a way that nobody can check: bench/replies.ts counts.
-    expect(truths.filter(({ passes }) => !passes).length).toBeLessThan(75)
-  })
+      expect([lies.length, truths.length]).toEqual([500, 500])
+      expect(lies.filter(({ passes }) => passes)).toEqual([])
+      expect(truths.filter(({ passes }) => !passes)).toEqual([])
+      // What is worded freely cannot be checked: bench/replies.ts counts.
+      expect(looseTruths.filter(({ passes }) => passes)).toEqual([])
+    },
+    timeout,
+  )
 
-  it('passes no falsehood, whatever the run and whatever stands around it', () => {
-    fc.assert(
-      fc.property(
-        deskRun.chain((of) => fc.tuple(fc.constant(of), falseDraft(of))),
-        ([of, draft]) => !verifyDraft(draft, groundOf(of)).ok,
-      ),
-      { numRuns: 2_000 },
-    )
-  })
+  it(
+    'passes no falsehood, whatever the run and whatever stands around it',
+    () => {
+      fc.assert(
+        fc.property(
+          deskRun.chain((of) => fc.tuple(fc.constant(of), falseDraft(of))),
+          ([of, draft]) => !verifyDraft(draft, groundOf(of)).ok,
+        ),
+        { numRuns: 1_000 },
+      )
+    },
+    timeout,
+  )
 
   it.each(allFalsehoods(run).map(({ text }) => [text]))('refuses: %s', (text) => {
     expect(verify(text).ok).toBe(false)
@@ -65,22 +77,36 @@ describe('verifyDraft', () => {
   })
 
   it.each([
-    ['The refund state is [[f6]].'],
+    ['Your transaction id is [[f1]].'],
     ['Thank you for your message.'],
-    ['We have notified you.'],
-    ['There is nothing that you need to do.'],
+    ['You were notified.'],
     ['Your request is resolved?'],
+    ['Your request is resolved'],
+    ['Your request is resolved,'],
     [''],
   ])('refuses a reply that does not say how it ended: %s', (text) => {
     expect(verifyDraft([sentenceOf(text, facts)], ground).ok).toBe(false)
   })
 
-  it('takes all of the approved wording for the end, and refuses an empty reply', () => {
-    const approved = ground.approved.map((text) => sentenceOf(text, facts))
+  it('takes the approved wording as one block, and refuses an empty reply', () => {
+    const block = sentenceOf(approvedMark, facts)
+    const hello = sentenceOf('Hello,', facts)
+    const { approved: _none, ...bare } = ground
 
-    expect(verifyDraft(approved, ground).ok).toBe(true)
+    expect(verifyDraft([hello, block], ground).ok).toBe(true)
+    expect(verifyDraft([block, outcome], ground).ok).toBe(true)
     expect(verifyDraft([], ground).ok).toBe(false)
-    expect(verifyDraft([], { ...ground, approved: [] }).ok).toBe(false)
+    expect(verifyDraft([block, outcome], { ...bare, approved: undefined }).ok).toBe(false)
+  })
+
+  it.each([
+    ['after a fact', ['Your transaction id is [[f1]].', approvedMark]],
+    ['after a claim', ['You were notified.', approvedMark]],
+    ['after the outcome', ['Your request is resolved.', approvedMark]],
+    ['twice', [approvedMark, approvedMark]],
+    ['as part of a sentence', [`${approvedMark} Hello.`]],
+  ])('refuses the approved wording %s: its words could mean something else there', (_, texts) => {
+    expect(verify(...texts).ok).toBe(false)
   })
 
   it('refuses what is too long', () => {
@@ -91,12 +117,30 @@ describe('verifyDraft', () => {
     expect(verify(`Hello${' '.repeat(600)},`).ok).toBe(false)
   })
 
+  it('counts before it judges, and stores few and short findings of a huge draft', () => {
+    const huge = Array.from({ length: 100_000 }, () => sentenceOf('You get 500 USD.', facts))
+    const wrong = huge.slice(0, 20).map((sentence) => ({
+      ...sentence,
+      facts: Array.from({ length: 10_000 }, () => ({ mark: 'f1', name: 'x'.repeat(100) })),
+    }))
+    const began = performance.now()
+
+    const verdicts = [verifyDraft(huge, ground), verifyDraft(wrong, ground)]
+
+    expect(performance.now() - began).toBeLessThan(1_000)
+    expect(verdicts.map(({ findings }) => findings.length)).toEqual([1, 20])
+    for (const { ok, findings } of verdicts) {
+      expect(ok).toBe(false)
+      expect(Math.max(...findings.map(({ length }) => length))).toBeLessThan(200)
+    }
+  })
+
   it('says which sentence is wrong and why, and repeats none of it', () => {
     const { findings } = verify('Hello,', 'You get 500 USD.', 'The account was closed.')
 
     expect(findings).toEqual([
       'Sentence 2 has a digit outside a mark.',
-      'Sentence 3 claims what close_account did not do.',
+      'Sentence 3 claims what the record does not show close_account to have done.',
     ])
   })
 })

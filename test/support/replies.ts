@@ -1,12 +1,20 @@
 import fc from 'fast-check'
-import type { Json, JsonObject } from '../../src/domain/json.ts'
+import type { JsonObject, JsonSchema } from '../../src/domain/json.ts'
 import { claimsOf } from '../../src/reply/claims.ts'
 import { type Fact, numberFacts, type RecordedValue } from '../../src/reply/facts.ts'
-import type { Ending } from '../../src/reply/phrases.ts'
-import { type DraftSentence, type ReplyGround, verifyDraft } from '../../src/reply/verify.ts'
+import { courtesySentences, type Ending, outcomeSentences } from '../../src/reply/phrases.ts'
+import type { ToolCall } from '../../src/reply/tool-call.ts'
+import {
+  approvedMark,
+  type DraftSentence,
+  type ReplyGround,
+  verifyDraft,
+} from '../../src/reply/verify.ts'
 
 const transactionStates = ['failed', 'captured', 'captured_twice', 'refunded', 'unknown']
 const refundStates = ['none', 'submitted', 'processing', 'refunded', 'auto_refund_triggered']
+
+const allStates = [...transactionStates, ...refundStates]
 
 /** One run of the payment desk, as a reply may draw on it. */
 export interface DeskRun {
@@ -36,53 +44,96 @@ export const deskRun: fc.Arbitrary<DeskRun> = fc.record({
   ending: fc.constantFrom<Ending>('resolved', 'declined', 'escalated'),
 })
 
-const procedureName = 'Duplicate Charge Resolution'
-const approved = ['There is nothing that you need to do.', 'We have checked [[f1]] for you.']
+const approved = {
+  text: 'Your parcel was lost on the way. It will be replaced. There is nothing that you need to do.',
+  facts: [],
+}
+
+const grounds = new WeakMap<DeskRun, ReplyGround>()
 
 /** What a reply to the run is checked against, as the operation builds it. */
 export function groundOf(run: DeskRun): ReplyGround {
-  const { transactionId } = run
-  const check = (subject: string, output: JsonObject, states: readonly string[]) => ({
-    stepKey: subject,
-    subject,
-    value: output,
-    schema: { properties: Object.fromEntries(Object.keys(output).map((name) => [name, {}])) },
-    states,
-    calledWith: { transactionId },
-  })
+  const known = grounds.get(run)
+  const ground = known ?? buildGround(run)
+  grounds.set(run, ground)
+  return ground
+}
+
+function buildGround(run: DeskRun): ReplyGround {
+  const id = { transactionId: run.transactionId }
   const refund = { state: run.refundState, etaBusinessDays: run.etaBusinessDays }
+  const refundSchema = { state: { enum: refundStates }, etaBusinessDays: { type: 'integer' } }
+  const input = {
+    value: { ...id, otherTransactionId: 'TXN-OTHER-777' },
+    schema: { properties: { transactionId: {}, otherTransactionId: {} } },
+    call: null,
+  }
   const recorded: readonly RecordedValue[] = [
-    { ...check('', { transactionId }, []), stepKey: null, calledWith: null },
-    check(
+    input,
+    checked(
       'check_transaction',
-      { state: run.transactionState, amount: `${run.amount} ${run.currency}` },
-      transactionStates,
+      {
+        state: run.transactionState,
+        amount: `${run.amount} ${run.currency}`,
+        amountValue: Number(run.amount),
+        refundedAmount: '0.00 USD',
+        notRefundedAmount: '100.00 USD',
+        note: 'We owe you 500 USD',
+      },
+      { state: { enum: transactionStates } },
+      id,
     ),
-    check('check_gateway', { result: 'captured', reference: run.reference }, ['captured']),
-    check('check_refund', refund, refundStates),
-    ...(run.isIssued ? [check('issue_refund', { issued: true, ...refund }, refundStates)] : []),
+    checked(
+      'check_gateway',
+      { result: 'captured', reference: run.reference },
+      { result: { enum: ['captured'] } },
+      id,
+    ),
+    checked(run.isIssued ? 'issue_refund' : 'check_refund', refund, refundSchema, id),
+    checked('get_charge', { amount: '500.00 USD' }, {}, { transactionId: 'TXN-OTHER-777' }),
   ]
-  const tool = (name: string, claims: readonly string[], outputs: readonly Json[]) => ({
-    contract: { name, claims, states: [] },
-    outputs,
-  })
   return {
     ending: run.ending,
-    procedureName,
     facts: numberFacts(recorded, []),
-    claims: claimsOf([
-      tool('issue_refund', ['a refund was issued'], run.isIssued ? [{ issued: true }] : []),
-      tool('notify_customer', ['the customer was notified'], [{ notified: true }]),
-      tool('close_account', ['the account was closed'], []),
-    ]),
+    claims: claimsOf(
+      [
+        { name: 'issue_refund', claims: ['a refund was issued'] },
+        { name: 'notify_customer', claims: ['the customer was notified'] },
+        { name: 'close_account', claims: ['the account was closed'] },
+        { name: 'pay_merchant', claims: ['the merchant was paid'] },
+      ],
+      [
+        ...(run.isIssued ? [done('issue_refund', id, { issued: true, ...refund })] : []),
+        done('pay_merchant', { merchant: 'M-1' }, { paid: true }),
+        done('notify_customer', { message: 'Your refund is on its way.' }, { notified: true }),
+      ],
+    ),
     approved,
-    states: [...transactionStates, ...refundStates],
   }
+}
+
+function checked(
+  tool: string,
+  value: JsonObject,
+  properties: JsonSchema,
+  input: JsonObject,
+): RecordedValue {
+  const others = Object.fromEntries(Object.keys(value).map((name) => [name, {}]))
+  const effect = tool === 'issue_refund' ? 'write' : 'read'
+  return {
+    value,
+    schema: { properties: { ...others, ...properties } },
+    call: { stepKey: tool, tool, effect, input, states: allStates, isOneOfSeveral: false },
+  }
+}
+
+function done(tool: string, input: JsonObject, output: JsonObject): ToolCall {
+  return { tool, effect: 'write', input, output, result: 'done' }
 }
 
 /** A sentence with its marks listed as they stand in it. */
 export function sentenceOf(text: string, facts: readonly Fact[]): DraftSentence {
-  const marks = [...text.matchAll(/\[\[(\w+)\]\]/g)].map(([, mark = '']) => mark)
+  const marks = [...text.matchAll(/\[\[(f\d+)\]\]/g)].map(([, mark = '']) => mark)
   return {
     text,
     facts: marks.map((mark) => ({
@@ -92,50 +143,43 @@ export function sentenceOf(text: string, facts: readonly Fact[]): DraftSentence 
   }
 }
 
-/** The mark of a fact by the end of its path. Of two with one name the one that may be named. */
-function markOf(facts: readonly Fact[], pathEnd: string): string {
-  const found = facts.filter(({ path }) => path.endsWith(pathEnd))
-  const fact = found.find(({ label }) => label !== null) ?? found[0]
-  if (fact === undefined) throw new TypeError(`there is no fact ${pathEnd}`)
+function markOf(facts: readonly Fact[], name: string): string {
+  const fact = facts.find((known) => known.name === name)
+  if (fact === undefined) throw new TypeError(`there is no fact ${name}`)
   return `[[${fact.mark}]]`
 }
 
 function marksOf({ facts }: ReplyGround) {
+  const days = markOf(facts, 'refund eta in business days')
+  const isOne = facts.some(({ mark, value }) => days === `[[${mark}]]` && value === 1)
   return {
-    id: markOf(facts, 'input.transactionId'),
-    amount: markOf(facts, 'amount'),
-    state: markOf(facts, 'check_transaction.output.state'),
-    reference: markOf(facts, 'reference'),
-    refund: markOf(facts, '_refund.output.state'),
-    days: markOf(facts, 'etaBusinessDays'),
+    id: markOf(facts, 'transaction id'),
+    otherId: markOf(facts, 'other transaction id'),
+    amount: markOf(facts, 'transaction amount'),
+    value: markOf(facts, 'transaction amount value'),
+    refunded: markOf(facts, 'transaction refunded amount'),
+    state: markOf(facts, 'transaction state'),
+    reference: markOf(facts, 'gateway reference'),
+    refund: markOf(facts, 'refund state'),
+    days,
+    eta: `${days} business ${isOne ? 'day' : 'days'}`,
+    charge: markOf(facts, 'charge amount'),
   }
 }
 
 type Marks = ReturnType<typeof marksOf>
 
-/** What one writes who knows the record and was told the rules. */
-const greetings: readonly string[] = [
-  'Hello,',
-  'Thank you for your message.',
-  'Thank you for contacting us about your transaction.',
-  'We are sorry for the inconvenience.',
-  'Thanks for reaching out to us.',
-]
-
+/** True sentences in the forms that the instructions name. The run is about two ids, so each value names its own. */
 const factSentences: readonly ((m: Marks) => string)[] = [
-  ({ id, amount }) => `Your transaction id is ${id} and the transaction amount is ${amount}.`,
-  ({ id, amount }) => `The amount of transaction ${id} is ${amount}.`,
-  ({ id, state }) => `The transaction ${id} has the transaction state ${state}.`,
-  ({ refund }) => `Your refund status is ${refund}.`,
-  ({ refund, days }) =>
-    `The refund state is ${refund}, and the refund takes ${days} business days.`,
-  ({ id, refund }) => `Your refund for transaction ${id} has the refund state ${refund}.`,
-  ({ id, refund }) => `The refund for your transaction ${id} is currently ${refund}.`,
-  ({ id, days }) => `Your refund for transaction ${id} takes ${days} business days.`,
-  ({ days }) => `The expected time for your refund is ${days} business days.`,
-  ({ reference }) => `Our records show the gateway reference ${reference}.`,
-  ({ id, refund }) => `For transaction ${id}, the refund is ${refund}.`,
-  ({ amount }) => `The transaction amount is ${amount}.`,
+  ({ id }) => `Your transaction id is ${id}.`,
+  ({ id, amount }) => `The transaction amount for your transaction ${id} is ${amount}.`,
+  ({ id, amount, state }) =>
+    `The transaction amount of your transaction ${id} is ${amount} and the transaction state is ${state}.`,
+  ({ id, refund }) => `Your refund state for the transaction ${id} is ${refund}.`,
+  ({ id, eta, refund }) =>
+    `The refund eta for your transaction ${id} is ${eta} and the refund state is ${refund}.`,
+  ({ id, reference }) => `The gateway reference for your transaction ${id} is ${reference}.`,
+  ({ otherId, charge }) => `The charge amount for your other transaction ${otherId} is ${charge}.`,
 ]
 
 /** True as well, in words of their own. */
@@ -143,63 +187,38 @@ const looseSentences: readonly ((m: Marks) => string)[] = [
   ({ id, amount }) => `Your transaction ${id} over ${amount} is on record.`,
   ({ days }) => `Please allow ${days} business days for the refund.`,
   ({ refund }) => `Right now we see ${refund} as the state of your refund.`,
+  ({ id, refund }) => `The refund for your transaction ${id} is ${refund}.`,
+  ({ id, amount }) => `Your transaction id is ${id} and the transaction amount is ${amount}.`,
 ]
 
-const claimSentences = [
-  ['We have notified you.', 'You were notified.'],
-  ['A refund was issued.', 'We have issued your refund.'],
-] as const
+const noClaims = ['You were notified.', 'The merchant was paid.']
 
-const endings: { readonly [E in Ending]: readonly string[] } = {
-  resolved: [
-    'Your request is resolved.',
-    'We have followed our procedure "Duplicate Charge Resolution" for your request, and it is resolved.',
-    'We are happy to confirm that your case has been resolved.',
-  ],
-  declined: [
-    'Unfortunately, we cannot approve your request.',
-    'Your request was declined.',
-    'We are sorry, but your request was declined under our procedure.',
-  ],
-  escalated: [
-    'We have passed your request to a colleague, who will write to you.',
-    'Your request was escalated to a member of our team.',
-    'A colleague will look into your request and get back to you.',
-  ],
-  cancelled: ['Your request was cancelled.'],
-}
-
-const closings = [
-  'There is nothing that you need to do.',
-  'Please let us know if you have any questions.',
-  'If you have any further questions, please contact us.',
-  'Kind regards, your support team.',
-]
-
-/** A draft that says nothing but what the record shows. One in ten has a sentence in words of its own. */
-function trueDraft(run: DeskRun): fc.Arbitrary<readonly DraftSentence[]> {
+/** A draft that says nothing but what the record shows; a loose one has a sentence in words of its own. */
+function trueDraft(run: DeskRun, isLoose = false): fc.Arbitrary<readonly DraftSentence[]> {
   const ground = groundOf(run)
   const marks = marksOf(ground)
-  const claims = run.isIssued ? claimSentences.flat() : claimSentences[0]
+  // An output with the state `none` does not say that a refund was issued, whatever else it says.
+  const claims =
+    run.isIssued && run.refundState !== 'none' ? [...noClaims, 'A refund was issued.'] : noClaims
   return fc
     .tuple(
-      fc.subarray([...greetings], { maxLength: 2 }),
+      fc.subarray([...courtesySentences], { maxLength: 2 }),
+      fc.subarray([approvedMark]),
       fc.subarray([...factSentences], { minLength: 1, maxLength: 3 }),
-      fc.oneof(
-        { weight: 9, arbitrary: fc.constant([]) },
-        { weight: 1, arbitrary: fc.constantFrom(...looseSentences).map((write) => [write]) },
-      ),
-      fc.subarray([...claims], { maxLength: 1 }),
-      fc.constantFrom(...endings[run.ending]),
-      fc.subarray(closings, { maxLength: 2 }),
+      fc.subarray([...looseSentences], isLoose ? { minLength: 1, maxLength: 1 } : { maxLength: 0 }),
+      fc.subarray(claims, { maxLength: 2 }),
+      fc.constantFrom(...outcomeSentences[run.ending]),
+      fc.subarray([...courtesySentences], { maxLength: 2 }),
     )
-    .map(([first, strict, loose, said, ending, last]) => {
-      const facts = [...strict, ...loose].map((write) => write(marks))
-      return [...first, ...facts, ...said, ending, ...last].map((text) =>
+    .map(([first, block, strict, loose, said, ending, last]) => {
+      const shown = [...strict, ...loose].map((write) => write(marks))
+      return [...first, ...block, ...shown, ...said, ending, ...last].map((text) =>
         sentenceOf(text, ground.facts),
       )
     })
 }
+
+const looseDraft = (run: DeskRun) => trueDraft(run, true)
 
 /** Sentences that are each false, or not shown by the record, in one way. */
 const falsehoods: readonly ((m: Marks, run: DeskRun) => string)[] = [
@@ -229,6 +248,46 @@ const falsehoods: readonly ((m: Marks, run: DeskRun) => string)[] = [
   ({ refund }) => `It is ${refund}.`,
   ({ refund }) => `The expected refund state is ${refund}.`,
   ({ id, amount }) => `The transaction id is ${amount} and the transaction amount is ${id}.`,
+  // What points at another thing, or says something by a word of its own.
+  ({ id }) => `Your refund for transaction ${id} is in.`,
+  ({ id }) => `Your refund for transaction ${id} is here.`,
+  ({ value }) => `Your refund of the transaction amount value ${value} is on our records.`,
+  () => 'It is now completed.',
+  () => 'We are happy to confirm that it is now completed.',
+  () => 'This has been resolved.',
+  () => 'Your refund has been here for your records.',
+  ({ id, refund }) => `The refund state for your transaction ${id} is now ${refund}.`,
+  ({ id, refund }) => `The refund state for your transaction ${id} is ${refund} here.`,
+  ({ id, refund }) => `The current refund state for your transaction ${id} is ${refund}.`,
+  ({ id, refund }) => `Your refund for transaction ${id} is ${refund}.`,
+  () => 'Thank you for telling us about your fraud.',
+  () => 'Thank you for your message about your refund.',
+  // The value of another transaction, of another call, or of nobody says which.
+  ({ otherId, refund }) => `The refund state for your other transaction ${otherId} is ${refund}.`,
+  ({ otherId, refund }) => `The refund state for your transaction ${otherId} is ${refund}.`,
+  ({ id, charge }) => `The charge amount for your transaction ${id} is ${charge}.`,
+  ({ charge }) => `The charge amount is ${charge}.`,
+  ({ refund }) => `The refund state is ${refund}.`,
+  ({ value, refund }) => `The refund state for your transaction ${value} is ${refund}.`,
+  ({ id, refund, charge }) =>
+    `The refund state for your transaction ${id} is ${refund} and the amount is ${charge}.`,
+  ({ id, refund, charge }) =>
+    `The refund state for your transaction ${id} is ${refund} and the charge amount is ${charge}.`,
+  ({ id, refund, days }) =>
+    `The refund eta for your transaction ${id} is ${days} business days, ${refund}.`,
+  ({ id, refunded }) => `The transaction amount for your transaction ${id} is ${refunded}.`,
+  ({ id, refunded }) => `The refund amount for your transaction ${id} is ${refunded}.`,
+  ({ id, amount }) => `The refunded amount for your transaction ${id} is ${amount}.`,
+  // A claim turned round, and pieces of the approved wording.
+  () => 'Your merchant has paid.',
+  () => 'You have paid.',
+  () => 'You have notified us.',
+  () => 'The merchant was not paid.',
+  () => 'The customer was notified twice.',
+  () => 'It will be replaced.',
+  () => 'Your parcel was lost on the way.',
+  () => 'There is nothing that you need to do.',
+  () => `${approvedMark} It is completed.`,
   ({ reference }) => `The transaction id is ${reference}.`,
   ({ id }) => `The gateway reference is ${id}.`,
   ({ days }) => `The refund takes ${days} hours.`,
@@ -273,6 +332,8 @@ const falsehoods: readonly ((m: Marks, run: DeskRun) => string)[] = [
   () => '<b>Your request is resolved.</b>',
   () => '[Your refund](refund)',
   () => 'Your request is resolved 🎉.',
+  () => 'Your request is resolved,',
+  ({ id }) => `Your transaction id is ${id}`,
   () => 'Your re\u200bquest is resolved.',
   () => 'Ihre Erstattung ist unterwegs.',
   () => 'Ваш возврат оформлен.',
@@ -321,16 +382,26 @@ export interface JudgedReply {
   readonly passes: boolean
 }
 
-/** Generates replies to as many runs, one half true and one half with a falsehood, and has each verified. */
+/**
+ * Generates replies to as many runs and has each verified: one half with a falsehood, and one half true ones in the forms
+ * that a model is told; and as many true ones besides with a sentence in words of its own.
+ */
 export function judgeReplies(count: number): {
   readonly truths: readonly JudgedReply[]
+  readonly looseTruths: readonly JudgedReply[]
   readonly lies: readonly JudgedReply[]
 } {
-  const judge = (draftOf: typeof trueDraft): readonly JudgedReply[] => {
+  const judge = (
+    draftOf: (run: DeskRun) => fc.Arbitrary<readonly DraftSentence[]>,
+  ): readonly JudgedReply[] => {
     const replies = deskRun.chain((run) => draftOf(run).map((draft) => ({ run, draft })))
     return fc
       .sample(replies, { numRuns: count / 2, seed: 1 })
       .map(({ run, draft }) => ({ draft, passes: verifyDraft(draft, groundOf(run)).ok }))
   }
-  return { truths: judge(trueDraft), lies: judge(falseDraft) }
+  return {
+    truths: judge((run) => trueDraft(run)),
+    looseTruths: judge(looseDraft),
+    lies: judge(falseDraft),
+  }
 }
