@@ -7,7 +7,8 @@
  * interrupted.
  */
 import { createBenchDatabase } from './executor/database.ts'
-import { measureCosts, measureRates } from './executor/measure.ts'
+import { fillHistory } from './executor/history.ts'
+import { measureCosts, measureRates, type Rate } from './executor/measure.ts'
 import { type Measurement, readOptions, usage } from './executor/options.ts'
 import { type Report, renderReport, toReport } from './executor/report.ts'
 
@@ -22,13 +23,18 @@ async function measure(
   signal.throwIfAborted()
   const costs = await measureCosts(database, measurement, signal, progress)
   const rates = await measureRates(database, measurement, signal, progress)
+  let laterRates: readonly Rate[] = []
+  if (measurement.history > 0) {
+    await fillHistory(database, measurement.history, signal, progress)
+    laterRates = await measureRates(database, measurement, signal, progress)
+  }
   const about = {
     measuredAt: new Date().toISOString(),
     node: process.version,
     postgres: database.serverVersion,
     measurement,
   }
-  return toReport(about, rates, costs)
+  return toReport(about, rates, costs, laterRates)
 }
 
 /** Answers the exit code. */

@@ -7,10 +7,10 @@ import { createRawTables } from './raw-b.ts'
 export interface BenchDatabase extends AsyncDisposable {
   readonly url: string
   readonly serverVersion: string
-  /** Where the write-ahead log of the server stands. */
-  walPosition(): Promise<string>
-  /** What transactions of this database wrote to it between two positions. */
-  walBetween(from: string, to: string): Promise<WalUse>
+  /** Runs a statement as the superuser; all calls share one session. */
+  query(text: string, values: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
+  /** What transactions of this database write to the write-ahead log while something runs. */
+  walOf(run: () => Promise<void>): Promise<WalUse>
 }
 
 export interface WalUse {
@@ -48,15 +48,18 @@ export async function createBenchDatabase(serverUrl: string): Promise<BenchDatab
     return {
       url: url.href,
       serverVersion: version,
-      async walPosition() {
-        const position = await client.query<{ lsn: string }>(
-          'SELECT pg_current_wal_flush_lsn()::text AS lsn',
-        )
-        return only(position.rows).lsn
-      },
-      async walBetween(from, to) {
-        const use = await client.query<WalUse>(walUse, [from, to, oid])
-        return only(use.rows)
+      query: async (text, values) => (await client.query(text, [...values])).rows,
+      async walOf(run) {
+        // A checkpoint of anybody on the server would take old parts of the log away; a slot keeps them until they are read.
+        await client.query('SELECT pg_create_physical_replication_slot($1, true, true)', [name])
+        try {
+          const from = await walPosition(client)
+          await run()
+          const use = await client.query<WalUse>(walUse, [from, await walPosition(client), oid])
+          return only(use.rows)
+        } finally {
+          await client.query('SELECT pg_drop_replication_slot($1)', [name])
+        }
       },
       [Symbol.asyncDispose]: dispose,
     }
@@ -90,6 +93,13 @@ const walUse = `
   )
   SELECT coalesce(sum(bytes), 0)::float8 AS bytes, (count(*) FILTER (WHERE is_commit))::float8 AS commits
   FROM records WHERE transaction IN (SELECT transaction FROM ours) OR (transaction = '0' AND is_ours)`
+
+async function walPosition(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ lsn: string }>(
+    'SELECT pg_current_wal_flush_lsn()::text AS lsn',
+  )
+  return only(rows).lsn
+}
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client(url)

@@ -36,8 +36,10 @@ interface Sample {
   readonly cpuMs: number
 }
 
-/** Before each sample, so that connections that were idle and code that was not yet compiled do not count. */
-const warmUpSeconds = 0.25
+/** Before the first round: code that is not yet compiled, and connections that are not open, must not count. */
+const warmUpSeconds = 1
+/** Before each sample, so that what the engine before it left behind does not count. */
+const settleSeconds = 0.25
 /** Enough that page splits of the indexes average out. */
 const costExecutions = 250
 
@@ -55,12 +57,14 @@ export async function measureRates(
     await using baseline = openRawB(database.url, clients)
     await using service = await openStepwarden(database.url, clients, measurement.tenants)
     const engines = [baseline, ...service.engines]
+    progress(`c = ${clients}: warming up`)
+    for (const engine of engines) await runFor(engine, clients, warmUpSeconds, signal)
     const rounds: (readonly Sample[])[] = []
     for (let round = 0; round < measurement.rounds; round++) {
       const samples: Sample[] = []
       // Who comes first changes from round to round, so that a machine that slows down favours nobody.
       for (const engine of rotate(engines, round)) {
-        await runFor(engine, clients, warmUpSeconds, signal)
+        await runFor(engine, clients, settleSeconds, signal)
         samples.push(await runFor(engine, clients, measurement.seconds, signal))
       }
       rounds.push(samples)
@@ -82,12 +86,12 @@ export async function measureCosts(
   await using service = await openStepwarden(database.url, 1, measurement.tenants)
   const costs: Cost[] = []
   for (const engine of [baseline, ...service.engines]) {
-    const from = await database.walPosition()
-    for (let index = 0; index < costExecutions; index++) {
-      signal.throwIfAborted()
-      await engine.runOne(index)
-    }
-    const { commits, bytes } = await database.walBetween(from, await database.walPosition())
+    const { commits, bytes } = await database.walOf(async () => {
+      for (let index = 0; index < costExecutions; index++) {
+        signal.throwIfAborted()
+        await engine.runOne(index)
+      }
+    })
     const walBytes = bytes / costExecutions
     costs.push({
       engine: engine.name,

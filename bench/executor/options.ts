@@ -10,6 +10,8 @@ export interface Measurement {
   readonly clients: readonly number[]
   /** Tenants that the service's executions go to in turn. */
   readonly tenants: number
+  /** Finished executions that the tables are filled with before everything is measured once more; 0: it is not. */
+  readonly history: number
 }
 
 export interface Options {
@@ -21,10 +23,12 @@ export const usage = `How fast the executor is, as ratios to raw-b: hand-written
 
   npm run bench -- [options]
 
-  --rounds N     samples per engine and number of clients      default 7
-  --seconds S    length of a sample                            default 0.8
+  --rounds N     samples per engine and number of clients      default 5
+  --seconds S    length of a sample                            default 2
   --c LIST       numbers of clients, each 1 to 64              default 1,8,32
   --tenants N    tenants that executions go to in turn         default 1
+  --history N    then fill the tables with N finished executions of six steps
+                 each (a million takes minutes), measure again and compare
   --json         one JSON object instead of tables
   --help         this text
 
@@ -57,6 +61,7 @@ export function readOptions(
     seconds: number('seconds', values.seconds, 0.1, 600, false),
     clients: [...new Set(values.c.split(',').map((text) => number('c', text, 1, 64)))],
     tenants: number('tenants', values.tenants, 1, 1_000),
+    history: number('history', values.history, 0, 10_000_000),
   }
   return problems.length > 0 ? { problems } : { measurement, json: values.json === true }
 }
@@ -65,10 +70,11 @@ function parse(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      rounds: { type: 'string', default: '7' },
-      seconds: { type: 'string', default: '0.8' },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '2' },
       c: { type: 'string', default: '1,8,32' },
       tenants: { type: 'string', default: '1' },
+      history: { type: 'string', default: '0' },
       json: { type: 'boolean' },
       help: { type: 'boolean' },
     },

@@ -8,6 +8,11 @@ export interface Report {
   readonly postgres: string
   readonly measurement: Measurement
   readonly rates: readonly (Rate & { readonly bar: number | null })[]
+  /** The same with the history in the tables; empty without one. */
+  readonly withHistory: readonly (Rate & {
+    /** The ratio to the baseline as a share of what it was before: 1 when history costs nothing. */
+    readonly ofBefore: number
+  })[]
   readonly costs: readonly (Cost & {
     readonly commitBar: number | null
     readonly walBar: number | null
@@ -29,10 +34,15 @@ export function toReport(
   about: Pick<Report, 'measuredAt' | 'node' | 'postgres' | 'measurement'>,
   rates: readonly Rate[],
   costs: readonly Cost[],
+  laterRates: readonly Rate[] = [],
 ): Report {
   return {
     ...about,
     rates: rates.map((rate) => ({ ...rate, bar: rateBars[rate.engine]?.[rate.clients] ?? null })),
+    withHistory: laterRates.map((rate) => {
+      const before = rates.find((r) => r.engine === rate.engine && r.clients === rate.clients)
+      return { ...rate, ofBefore: rate.ratio.median / (before?.ratio.median ?? Number.NaN) }
+    }),
     costs: costs.map((cost) => ({
       ...cost,
       commitBar: commitBars[cost.engine] ?? null,
@@ -48,6 +58,7 @@ export function renderReport({
   postgres,
   measurement,
   rates,
+  withHistory,
   costs,
 }: Report): string {
   const { rounds, seconds, tenants } = measurement
@@ -69,7 +80,7 @@ ${table([
   ]),
 ])}
 
-${table([
+${historyTable(measurement.history, withHistory)}${table([
   ['engine', 'commits', 'bar', 'WAL bytes', 'of raw-b', 'bar'],
   ...costs.map(({ engine, commits, commitBar, walBytes, walRatio, walBar }) => [
     engine,
@@ -86,6 +97,24 @@ step       ours, a commit per step: from the stored start to the stored end, eve
 effect     the same, reads sharing commits
 operation  the whole startExecution (effect) with input, reply and the record read back; it has no bar
 CPU ms     of this process per execution; the database server's is not in it
+`
+}
+
+function historyTable(history: number, rates: Report['withHistory']): string {
+  if (rates.length === 0) return ''
+  const rows = rates.map(({ clients, engine, ratio, ofBefore, perSecond }) => [
+    String(clients),
+    engine,
+    ratio.median.toFixed(2),
+    `(${ratio.min.toFixed(2)} to ${ratio.max.toFixed(2)})`,
+    ofBefore.toFixed(2),
+    perSecond.median.toFixed(0),
+  ])
+  const head = ['clients', 'engine', 'of raw-b', '', 'of before', 'executions/s']
+  return `With ${history} finished executions in the tables
+
+${table([head, ...rows])}
+
 `
 }
 
