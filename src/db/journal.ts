@@ -113,7 +113,7 @@ function statementText(
   const mayBegin = hasIntent
     ? `(r.ordinal <> ${next('int')} OR
         (e.pause_requested_at IS NULL AND (${next('boolean')} OR e.cancel_requested_at IS NULL)))`
-    : 'true'
+    : undefined
   if (ending === 'escalate') {
     parts.push(`x AS (
       INSERT INTO escalations (tenant_id, id, execution_id, reason, queue, priority, ticket, opened_at,
@@ -128,19 +128,26 @@ function statementText(
       UPDATE step_executions s SET status = r.status, attempt = r.attempt, output = r.output, error = r.error,
         attempts = r.attempts, ended_at = r.ended_at, revision = e.revision
       FROM e CROSS JOIN jsonb_to_recordset(${next('jsonb')}) AS r(${recordType})
-      WHERE s.tenant_id = $1 AND s.execution_id = $2 AND s.ordinal = r.ordinal AND ${mayBegin})`)
+      WHERE s.tenant_id = $1 AND s.execution_id = $2 AND s.ordinal = r.ordinal AND ${mayBegin ?? 'true'})`)
   }
-  if (addedCount > 0) {
-    const row = (): string => `(${stepColumns.map(([, type]) => next(type)).join(', ')})`
-    const source =
-      addedCount > maxPlainRows
-        ? `jsonb_to_recordset(${next('jsonb')}) AS r(${recordType})`
-        : `(VALUES ${Array.from({ length: addedCount }, row).join(', ')}) AS r(${columnNames})`
-    parts.push(`a AS (
-      INSERT INTO step_executions (tenant_id, execution_id, ${columnNames}, revision)
-      SELECT $1, $2, r.*, e.revision FROM e CROSS JOIN ${source}${hasIntent ? ` WHERE ${mayBegin}` : ''})`)
+  const answer = 'SELECT cancel_requested_at, pause_requested_at FROM e'
+  if (addedCount === 0) return `WITH ${parts.join(',\n    ')}\n  ${answer}`
+  const row = (): string => `(${stepColumns.map(([, type]) => next(type)).join(', ')})`
+  const source =
+    addedCount > maxPlainRows
+      ? `jsonb_to_recordset(${next('jsonb')}) AS r(${recordType})`
+      : `(VALUES ${Array.from({ length: addedCount }, row).join(', ')}) AS r(${columnNames})`
+  const insert = `INSERT INTO step_executions (tenant_id, execution_id, ${columnNames}, revision)
+      SELECT $1, $2, r.*, e.revision FROM e CROSS JOIN ${source}`
+  // Where a row may be left out, the answer cannot come with it.
+  if (mayBegin !== undefined) {
+    parts.push(`a AS (${insert} WHERE ${mayBegin})`)
+    return `WITH ${parts.join(',\n    ')}\n  ${answer}`
   }
-  return `WITH ${parts.join(',\n    ')}\n  SELECT cancel_requested_at, pause_requested_at FROM e`
+  // The insert as the statement itself, and not as one of its parts, costs a twentieth less.
+  return `WITH ${parts.join(',\n    ')}\n  ${insert}
+      RETURNING (SELECT cancel_requested_at FROM e) AS cancel_requested_at,
+        (SELECT pause_requested_at FROM e) AS pause_requested_at`
 }
 
 /** The parameters after the claim's, in the order in which `statementText` numbers them. */
