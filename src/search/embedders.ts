@@ -68,7 +68,9 @@ export function createEmbedders(
       // One text that a server does not take says nothing about the next.
       const isOfText = error instanceof ModelFailed && error.code === 'request_rejected'
       if (!isOfText) restsUntil = now() + restMs
-      log.warn({ err: error, model: embedder.model }, 'search falls back on the offline model')
+      // Of other errors nobody knows what they quote.
+      const problem = error instanceof ModelFailed ? error.message : 'it failed'
+      log.warn({ model: embedder.model, problem }, 'search falls back on the offline model')
       return undefined
     }
   }

@@ -66,6 +66,31 @@ describe('a search', () => {
     expect(await embedders.embedQuery('hosted', 'a')).toMatchObject({ fellBack: true })
   })
 
+  it('logs why it falls back, and nothing of what was sent or came back', async () => {
+    let logged = ''
+    const stream = {
+      write: (line: string) => {
+        logged += line
+      },
+    }
+    const hosted = createOpenAiEmbedder(server.connection, {
+      name: 'hosted',
+      model: 'text-embedding-3-small',
+      dimensions: 8,
+      isShortened: false,
+    })
+    const embedders = createEmbedders(createLogger('debug', stream), { offline, hosted })
+    server.embed({ raw: 'You said: my card is 4111' })
+
+    await embedders.embedQuery('hosted', 'my card is 4111')
+
+    expect(JSON.parse(logged)).toMatchObject({
+      model: 'hosted',
+      problem: 'The model server gave a broken answer.',
+    })
+    expect(logged).not.toMatch(/4111|You said|stack/)
+  })
+
   it('falls back for the one text that a server does not take', async () => {
     const embedders = embeddersAt({ ms: 0 })
     server.embed({ status: 400 }, { vectors: 'floats' })
