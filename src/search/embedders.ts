@@ -62,7 +62,7 @@ export function createEmbedders(
   async function askFirst(embedder: Embedder, text: string): Promise<Float32Array | undefined> {
     if (embedder === hosted && now() < restsUntil) return undefined
     try {
-      return await embedOne(embedder, text, { withinMs: searchWithinMs })
+      return await embedOne(embedder, text, { withinMs: searchWithinMs, isUrgent: true })
     } catch (error) {
       if (embedder !== hosted) throw error
       // One text that a server does not take says nothing about the next.
@@ -83,7 +83,8 @@ export function createEmbedders(
       const asked = byName.get(model)
       const vector = asked && (await askFirst(asked, text))
       if (vector !== undefined) return { model, vector, fellBack: false }
-      return { model: offline.model, vector: await embedOne(offline, text), fellBack: true }
+      const offlineVector = await embedOne(offline, text, { isUrgent: true })
+      return { model: offline.model, vector: offlineVector, fellBack: true }
     },
     async [Symbol.asyncDispose]() {
       await sentences?.[Symbol.asyncDispose]()

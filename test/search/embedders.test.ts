@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createLogger } from '../../src/logger.ts'
+import { ModelFailed } from '../../src/openai/failure.ts'
+import type { EmbedOptions } from '../../src/search/embedder.ts'
 import { createEmbedders } from '../../src/search/embedders.ts'
 import { createOpenAiEmbedder } from '../../src/search/openai-embedder.ts'
 import { fakeEmbedder } from '../support/fake-embedder.ts'
@@ -97,6 +99,25 @@ describe('a search', () => {
 
     expect(await embedders.embedQuery('hosted', 'a')).toMatchObject({ fellBack: true })
     expect(await embedders.embedQuery('hosted', 'b')).toMatchObject({ fellBack: false })
+  })
+
+  it('is urgent, whichever model embeds it', async () => {
+    const asked: unknown[] = []
+    const spied = (model: string) => ({
+      ...fakeEmbedder({ refund: 1 }, { model }),
+      embed: async (_texts: readonly string[], options?: EmbedOptions) => {
+        asked.push([model, options?.isUrgent])
+        throw new ModelFailed('unavailable', 'The model server answers 500.')
+      },
+    })
+    const embedders = createEmbedders(log, { offline: spied('offline'), hosted: spied('hosted') })
+
+    await expect(embedders.embedQuery('hosted', 'a')).rejects.toThrow()
+
+    expect(asked).toEqual([
+      ['hosted', true],
+      ['offline', true],
+    ])
   })
 
   it('falls back on a model that this process does not have', async () => {
