@@ -1,6 +1,6 @@
 import { toSql } from 'pgvector'
 import type { Id } from '../../domain/ids.ts'
-import type { Db, TenantDb, Transaction } from '../connect.ts'
+import type { Db, Transaction } from '../connect.ts'
 
 /** The vector of a version's purpose under one model. */
 export interface VersionVector {
@@ -97,20 +97,6 @@ export async function insertLiteralPatterns(
     )
     .execute()
 }
-
-/** True when some version of the tenant serves and has no vector of a model, so that a search by it would miss one. */
-export async function isModelIncomplete(db: TenantDb, model: string): Promise<boolean> {
-  const rows = await db.query('search_incomplete', incomplete, [db.tenantId, model])
-  return rows.length > 0
-}
-
-const incomplete = `
-  SELECT FROM procedure_versions v
-  WHERE v.tenant_id = $1 AND v.status = 'active' AND NOT v.internal
-    AND NOT EXISTS (
-      SELECT FROM version_embeddings e
-      WHERE e.tenant_id = v.tenant_id AND e.version_id = v.id AND e.model = $2)
-  LIMIT 1`
 
 /** A vector as the database takes it. */
 export function vectorText(vector: Float32Array): string {
