@@ -19,7 +19,7 @@ export function scalarsOf(value: Json, schema: JsonSchema): readonly Scalar[] {
 
 /**
  * The schema itself and every schema that may apply to the same value: what it refers to, and all sides of its
- * `allOf`, `anyOf`, `oneOf`, `if`, `then` and `else`. An annotation in any of them is taken to hold.
+ * `allOf`, `anyOf`, `oneOf`, `if`, `then`, `else` and `not`. An annotation in any of them is taken to hold.
  */
 export function subschemasOf(schema: Json | undefined, root: JsonSchema): readonly JsonObject[] {
   const found = new Set<JsonObject>()
@@ -28,13 +28,23 @@ export function subschemasOf(schema: Json | undefined, root: JsonSchema): readon
     found.add(candidate)
     if (typeof candidate.$ref === 'string') add(referred(candidate.$ref, root))
     for (const word of ['allOf', 'anyOf', 'oneOf']) listOf(candidate[word]).forEach(add)
-    for (const word of ['if', 'then', 'else']) add(candidate[word])
+    for (const word of ['if', 'then', 'else', 'not']) add(candidate[word])
     if (isJsonObject(candidate.dependentSchemas)) {
       Object.values(candidate.dependentSchemas).forEach(add)
     }
   }
   add(schema)
   return [...found]
+}
+
+/**
+ * Every schema that may apply to a member of an object, and what holds for the object as a whole: an annotation there is
+ * one of all members.
+ */
+export function schemasOfMember(schema: JsonSchema, name: string): readonly JsonObject[] {
+  const around = subschemasOf(schema, schema)
+  const members = around.flatMap((one) => memberSchemas(one, name))
+  return [...around, ...members.flatMap((member) => subschemasOf(member, schema))]
 }
 
 function collect(
