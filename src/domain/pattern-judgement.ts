@@ -9,7 +9,9 @@ export interface Judgement {
   readonly length: number
   /** Whether some match consists of letters alone; also true of the empty match. */
   readonly isWord: boolean
-  /** The same for what matches look like, in a folded text: any dash or gap where the pattern has punctuation. */
+  /** The same for what matches look like in a folded text. */
+  readonly folded: string
+  /** And with any other sign, a gap or nothing where the pattern has punctuation. */
   readonly alike: string
   /** For letters and digits that have gaps of one blank anywhere. */
   readonly gapped: string
@@ -21,6 +23,7 @@ const nothing: Judgement = {
   source: '',
   length: 0,
   isWord: true,
+  folded: '',
   alike: '',
   gapped: '',
   isGappedWord: true,
@@ -58,6 +61,7 @@ class PatternReader {
         source: `${result.source}|${other.source}`,
         length: Math.min(result.length, other.length),
         isWord: result.isWord || other.isWord,
+        folded: `${result.folded}|${other.folded}`,
         alike: `${result.alike}|${other.alike}`,
         gapped: `${result.gapped}|${other.gapped}`,
         isGappedWord: result.isGappedWord || other.isGappedWord,
@@ -74,6 +78,7 @@ class PatternReader {
         source: result.source + part.source,
         length: result.length + part.length,
         isWord: result.isWord && part.isWord,
+        folded: result.folded + part.folded,
         alike: result.alike + part.alike,
         gapped: result.gapped + part.gapped,
         isGappedWord: result.isGappedWord && part.isGappedWord,
@@ -96,6 +101,7 @@ class PatternReader {
       source: repeated(part.source),
       length: part.length * least,
       isWord: part.isWord || least === 0,
+      folded: repeated(part.folded),
       alike: repeated(part.alike),
       gapped: repeated(part.gapped),
       isGappedWord: part.isGappedWord || least === 0,
@@ -129,6 +135,7 @@ class PatternReader {
     return {
       ...inner,
       source: `(?:${inner.source})`,
+      folded: grouped(inner.folded),
       alike: grouped(inner.alike),
       gapped: grouped(inner.gapped),
     }
@@ -185,9 +192,9 @@ class PatternReader {
 }
 
 function one(source: string, mayBeLetter: boolean): Judgement {
-  const { alike, gapped } = alikeOf(source)
-  const isGappedWord = mayBeLetter || gapped === ''
-  return { source, length: 1, isWord: mayBeLetter, alike, gapped, isGappedWord }
+  const alike = alikeOf(source)
+  const isGappedWord = mayBeLetter || alike.gapped === ''
+  return { source, length: 1, isWord: mayBeLetter, ...alike, isGappedWord }
 }
 
 const ascii = Array.from({ length: 0x7f - 0x20 }, (_, place) => String.fromCharCode(place + 0x20))
@@ -200,7 +207,7 @@ const readAlike: Readonly<Record<string, string>> = {
   1: 'IL1',
 }
 
-type Alike = Pick<Judgement, 'alike' | 'gapped'>
+type Alike = Pick<Judgement, 'folded' | 'alike' | 'gapped'>
 
 // Patterns are made of few different characters and classes.
 const known = new Map<string, Alike>()
@@ -225,10 +232,14 @@ function findAlike(source: string): Alike {
   const isWide = own.length === 0 && ['é', 'я', '字'].some((character) => only.test(character))
   const wide = isWide ? String.raw`\x{80}-\x{10FFFF}` : ''
   const members = letters.flatMap((letter) => [...(readAlike[letter] ?? letter)])
-  if (members.length === 0 && wide === '') return { alike: anyGap, gapped: '' }
   const letterClass = `${[...new Set(members)].map(escaped).join('')}${wide}`
+  const otherClass = [...new Set(others)].map(escaped).join('')
+  if (letterClass === '') {
+    return { folded: otherClass && `[${otherClass}]`, alike: anyGap, gapped: '' }
+  }
   return {
-    alike: `[${letterClass}${[...new Set(others)].map(escaped).join('')}]`,
+    folded: `[${letterClass}${otherClass}]`,
+    alike: `[${letterClass}${otherClass}]`,
     gapped: `(?:[${letterClass}] ?)`,
   }
 }

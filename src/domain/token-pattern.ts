@@ -76,7 +76,10 @@ export function findSpellings(pattern: string, folded: FoldedText, source: strin
   const finder = (gapped ?? alike)?.()
   if (finder !== undefined && finder !== 'too_large') {
     const spans = findAll(finder, spelled.text) ?? []
-    return spans.map(({ start, end }) => source.slice(...spelled.sourceOf(start, end)))
+    return spans.map(({ start, end }) => {
+      const found = spelled.text.slice(start, end).trimEnd()
+      return source.slice(...spelled.sourceOf(start, start + found.length))
+    })
   }
   return source
     .split(/\s+/u)
@@ -134,7 +137,9 @@ function makeFinders(pattern: string): Finders {
     const tokens = linearPattern(pattern).test
     const judged = judgePattern(pattern)
     if (judged === undefined) return { tokens }
-    const { source, isWord, length, alike, gapped, isGappedWord } = judged
+    const { source, isWord, length, gapped, isGappedWord } = judged
+    // Where only punctuation tells a value from words, it must be there.
+    const alike = isGappedWord ? judged.folded : judged.alike
     const isToken = !isWord && length >= minLength
     return {
       tokens,

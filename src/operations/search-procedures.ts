@@ -1,8 +1,13 @@
 import { z } from 'zod'
+import type { TenantDb } from '../db/connect.ts'
 import { type FoundVersion, listCandidates } from '../db/queries/candidates.ts'
 import { listEmbeddingModels, type RegisteredModel } from '../db/queries/embedding-models.ts'
+import { listSensitiveInputs } from '../db/queries/embeddings.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { sensitiveValues } from '../domain/scalars.ts'
+import { maxShownLength, sensitiveInText } from '../domain/sensitive-text.ts'
+import { withhold } from '../reply/withhold.ts'
 import { unmeasured } from '../search/embedder.ts'
 import { literalMatches, literalTails, literalText } from '../search/literal.ts'
 import {
@@ -69,6 +74,8 @@ export const searchProcedures = defineOperation({
 
 interface SearchRequest {
   readonly issue: string
+  /** Of the run that may follow; what is sensitive of it is kept from models. */
+  readonly input?: JsonObject | undefined
   readonly category?: string | undefined
   readonly topK: number
   readonly minSimilarity?: number | undefined
@@ -109,13 +116,15 @@ const maxTries = 4
 
 async function findCandidates(
   { app, db }: OperationContext,
-  { issue, category, topK }: SearchRequest,
+  request: SearchRequest,
   text: string,
 ): Promise<FoundCandidates> {
+  const { category, topK } = request
   let current = ''
   for (let tries = 0; tries < maxTries; tries += 1) {
     const models = await listEmbeddingModels(app.database.system)
     current = models.find(({ isCurrent }) => isCurrent)?.name ?? app.embedders.offline.model
+    const issue = app.embedders.isHosted(current) ? await issueToSend(db, request) : request.issue
     const { model, vector, fellBack } = await app.embedders.embedQuery(current, issue)
     const found = await listCandidates(db, {
       model,
@@ -133,6 +142,23 @@ async function findCandidates(
   }
   const problem = `was no longer the one in use, ${maxTries} times, when it had answered`
   throw new ServiceError('EMBEDDER_UNAVAILABLE', { model: current, problem })
+}
+
+/**
+ * The issue without what leaves the service for no server: which playbook it is for is not known yet, so what any of the
+ * tenant's marks as sensitive is withheld, by value and by pattern.
+ */
+async function issueToSend(
+  db: TenantDb,
+  { issue, input = {}, context = {} }: SearchRequest,
+): Promise<string> {
+  const schemas = await listSensitiveInputs(db)
+  const withheld = schemas.flatMap((schema) => [
+    ...sensitiveValues(input, schema),
+    ...sensitiveValues(context, schema),
+    ...sensitiveInText(schema, issue),
+  ])
+  return withhold(issue.slice(0, maxShownLength), withheld)
 }
 
 function toSelection(

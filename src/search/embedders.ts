@@ -28,6 +28,8 @@ export interface Embedders extends AsyncDisposable {
   /** All of them, each once: the offline one, that of words alone, and the hosted one if there is one. */
   readonly all: readonly Embedder[]
   find(model: string): Embedder | undefined
+  /** Whether texts leave this process to be embedded by a model. */
+  isHosted(model: string): boolean
   /**
    * Embeds a search by a model, or by the offline one when this process does not have it, or it does not answer in 2 s.
    * It then rests for 30 s.
@@ -79,6 +81,7 @@ export function createEmbedders(
     offline,
     all: [...byName.values()],
     find: (model) => byName.get(model),
+    isHosted: (model) => model === hosted?.model,
     async embedQuery(model, text) {
       const asked = byName.get(model)
       const vector = asked && (await askFirst(asked, text))

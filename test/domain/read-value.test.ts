@@ -184,6 +184,8 @@ describe('an id by its pattern', () => {
     ['^ORD-[0-9]{4}$', 'ORD-1234', 'ORD-1234 of 3 May 2024, card ending in 4242, 2 shirts'],
     ['^[A-Z]{2}[0-9]{6}$', 'AB123456', 'Ticket AB123456 for 2 people at 10:30'],
     ['^[0-9]{3}-[0-9]{7}$', '302-1234567', 'Amazon 302-1234567 came 3 days late'],
+    ['^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$', 'ann@example.org', 'Write to ann@example.org, not by post'],
+    ['^[0-9a-f]{8}-[0-9a-f]{4}$', 'deadbeef-0001', 'My key deadbeef-0001 does not work on a PC'],
   ])('is taken of the pattern %s', (pattern, id, text) => {
     expect(read({ type: 'string', pattern }, text)).toBe(id)
   })
@@ -195,6 +197,8 @@ describe('an id by its pattern', () => {
     ['^[0-9]{8}$', '12345678 and 79'],
     ['^[0-9]{8}$', '12345678, 1234567O'],
     ['^ORD-[0-9]{4}$', 'ORD-1234 or ord 1235'],
+    ['^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$', 'ann@example.org or BOB@Example.org'],
+    ['^[0-9a-f]{8}-[0-9a-f]{4}$', 'deadbeef-0001 or DEADBEEF–0002'],
     ['^ORD-[0-9]{4}$', 'ORD-1234 or 1235'],
     ['^(?:TXN-[0-9]{4}|[A-Z]{2}[0-9]{6})$', 'TXN-1234 or ab123456'],
     ['^[A-Z]{2}[0-9]{6}$', 'AB123456 or AB-123457'],

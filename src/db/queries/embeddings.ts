@@ -1,6 +1,7 @@
 import { toSql } from 'pgvector'
 import type { Id } from '../../domain/ids.ts'
-import type { Db, Transaction } from '../connect.ts'
+import { isJsonObject, type JsonSchema } from '../../domain/json.ts'
+import type { Db, TenantDb, Transaction } from '../connect.ts'
 
 /** The vector of a version's purpose under one model. */
 export interface VersionVector {
@@ -75,6 +76,20 @@ export async function listServedVersions(db: Db): Promise<readonly ServedVersion
     examples: Object(Object(definition).examples),
   }))
 }
+
+/**
+ * The different input schemas of the tenant's active versions that mark something as sensitive. A text may turn out to be
+ * for any of them.
+ */
+export async function listSensitiveInputs(db: TenantDb): Promise<readonly JsonSchema[]> {
+  const rows = await db.query('sensitive_inputs', sensitiveInputs, [db.tenantId])
+  return rows.map(({ input }) => input).filter(isJsonObject)
+}
+
+const sensitiveInputs = `
+  SELECT DISTINCT definition -> 'input' AS input
+  FROM procedure_versions
+  WHERE tenant_id = $1 AND status = 'active' AND definition @? '$.input.**.sensitive ? (@ == true)'`
 
 /** Makes the patterns of a version known that has just become active. They go by themselves when it no longer is. */
 export async function insertLiteralPatterns(
