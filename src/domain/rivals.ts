@@ -25,7 +25,7 @@ const numberWords =
 const gap = String.raw`[^\p{L}\p{N}${self}]{0,5}`
 const digits = '[0-9OIL]{0,12}[0-9][0-9OIL]{0,12}'
 const goesOn = new RegExp(
-  `${self}(${gap}(?:(?:${connectors})\\b${gap}){0,3})(?:[A-Z]{1,2}[ -]?)?(${digits})(?![\\p{L}\\p{N}])`,
+  `${self}(${gap}(?:(?:${connectors})\\b${gap}){0,3})(?:[A-Z]{1,2}[ -]?)?(${digits})(?=[A-Z]?(?![\\p{L}\\p{N}]))`,
   'gu',
 )
 const goesBefore = new RegExp(
@@ -143,7 +143,10 @@ function hasShape(own: string, rest: string): boolean {
   // Of a plain word nobody can tell what else may be meant.
   if (first === undefined || digitCount === 0) return false
   const name = first.kind === 'letters' && first.text.length > 1 ? first.text : undefined
-  const text = rest.replace(apartLetters, '').replace(/ ?- ?/g, '-')
+  const joined = rest.replace(apartLetters, '')
+  // Not with gaps around the dash: "my TXN - please help" goes on with a sentence.
+  if (name !== undefined && new RegExp(`${begins}${name}${joins}`, 'u').test(joined)) return true
+  const text = joined.replace(/ ?- ?/g, '-')
   const known = knownNumbers(text)
   for (const { 0: token, index } of text.matchAll(tokens)) {
     if (!/[0-9]/.test(token)) continue
@@ -186,7 +189,7 @@ const minGrouped = 4
 const apartLetters = /(?<=(?<![\p{L}\p{N}])[\p{L}\p{N}]) (?=[\p{L}\p{N}](?![\p{L}\p{N}]))/gu
 
 /** Letters and digits, with single signs between them. */
-const tokens = /[\p{L}\p{N}]+(?:[-./:#+&'\\|~=@][\p{L}\p{N}]+)*/gu
+const tokens = /[\p{L}\p{N}]+(?:[-./:#+&'\\|~=@%*·•][\p{L}\p{N}]+)*/gu
 
 function isBuiltAlike(
   parts: readonly Part[],
@@ -194,12 +197,16 @@ function isBuiltAlike(
   name: string | undefined,
 ): boolean {
   if (name !== undefined && parts[0]?.text === name) return true
+  const [shorter, longer] = parts.length < of.length ? [parts, of] : [of, parts]
   const fits = (from: readonly Part[]): boolean =>
-    parts.every(({ kind, text }, place) => {
+    shorter.every(({ kind, text }, place) => {
       const like = from[place]
       return kind === like?.kind && (kind === 'letters' || text.length === like.text.length)
     })
-  return parts.length <= of.length && (fits(of) || fits(of.slice(of.length - parts.length)))
+  return (
+    shorter.some(({ kind }) => kind === 'digits') &&
+    (fits(longer) || fits(longer.slice(longer.length - shorter.length)))
+  )
 }
 
 /** "TXN 003" beside TXN-DUP-002, "b 13" beside A12. */
@@ -223,6 +230,10 @@ function isSpelledApart(
     return !isIn(known, { start, end })
   })
 }
+
+/** How the name in an id goes on, other than to say that an id follows: "TXN-REFUND" beside TXN-DUP-002. */
+const begins = String.raw`(?<![\p{L}\p{N}])`
+const joins = String.raw`[\p{P}\p{S}]{1,3}(?!(?:IDS?|NO|NR|NUMBERS?|REF|REFERENCE|CODE)(?!\p{L}))[\p{L}\p{N}]`
 
 /** Whether the text goes on after the id, or comes to it, with the end of another one. */
 function goesOnAfter(own: string, rest: string): boolean {

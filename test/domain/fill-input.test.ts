@@ -285,7 +285,7 @@ describe('fillInput with readings of a model', () => {
 
   it('keeps what caller, context and patterns gave', () => {
     const readings = new Map([['transactionId', ['TXN-ZZZ-999']]])
-    const text = 'TXN-DUP-002, not TXN-ZZZ-999X'
+    const text = 'TXN-DUP-002, for ZZZ'
 
     expect(fillInput({ schema, text, readings }).input).toEqual({ transactionId: 'TXN-DUP-002' })
     expect(fillInput({ schema, text, readings, input: { transactionId: 'a' } }).input).toEqual({
