@@ -1,8 +1,16 @@
+import { foldText } from './folded-text.ts'
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from './json.ts'
 import { compileSchema } from './json-schema.ts'
-import { subschemasOf } from './scalars.ts'
-import { findRival, standsInText } from './text-value.ts'
-import { findTokens } from './token-pattern.ts'
+import { once } from './once.ts'
+import {
+  type TextGround,
+  type TextProperty,
+  type TextValue,
+  tokensOf,
+  valueInText,
+  valueOfReadings,
+} from './read-value.ts'
+import { schemasOfMember } from './scalars.ts'
 
 /** An input property that a run needs and does not have. */
 export interface MissingInput {
@@ -32,11 +40,11 @@ export interface FilledInput {
  * text. Values are not validated here, except that the text supplies only what fits the property's own schema.
  *
  * The text is read only for properties that are still absent, are strings with a `pattern` that can tell a value from
- * prose (`findTokens`), and are not marked `source: caller`. One value, however often it stands there, is taken. Two
- * different ones make the property missing whether it is required or not: going on without it would be a guess too.
+ * prose (`findTokens`), and are not marked `source: caller`. One value, however often it stands there, is taken, when
+ * nothing else in the text may be meant (`hasRival`). Else the property is missing whether it is required or not: going
+ * on without it would be a guess too.
  *
- * A reading of a model is taken for a property of `openQuestions` alone, when it stands in the text as it is, as whole
- * tokens, fits the property's schema, and nothing else in the text looks like it and fits as well.
+ * A reading of a model is taken for a property of `openQuestions` alone, and only by the same measure.
  */
 export function fillInput(given: {
   /** The definition's `input`; default: an object of anything. */
@@ -55,16 +63,15 @@ export function fillInput(given: {
   const sources = new Map<string, InputSource>()
   for (const name of values.keys()) sources.set(name, 'caller')
   const several = new Set<string>()
-  const take = (name: string, found: readonly Json[], source: InputSource): void => {
-    const [only] = found
-    if (found.length > 1) several.add(name)
-    else if (only !== undefined) {
-      values.set(name, only)
-      sources.set(name, source)
-    }
+  const ground = textGround(schema, text, values)
+  const take = (name: string, read: TextValue, source: InputSource): void => {
+    if (read.found === 'several') several.add(name)
+    if (read.found !== 'one') return
+    values.set(name, read.value)
+    sources.set(name, source)
   }
 
-  for (const [name, property] of Object.entries(properties)) {
+  for (const name of Object.keys(properties)) {
     if (values.has(name)) continue
     const fromContext = ownMember(context, name)
     if (fromContext !== undefined && fromContext !== null) {
@@ -72,9 +79,11 @@ export function fillInput(given: {
       sources.set(name, 'context')
       continue
     }
-    take(name, valuesInText(schema, name, property, text), 'text')
+    const property = textProperty(schema, name)
+    if (property === undefined || isOfCaller(schema, name)) continue
+    take(name, valueInText(property, ground), 'text')
     if (values.has(name) || several.has(name) || !mayBeRead(schema, name, required)) continue
-    take(name, readValues(schema, name, property, text, readings?.get(name) ?? []), 'model')
+    take(name, valueOfReadings(property, readings?.get(name) ?? [], ground), 'model')
   }
 
   const missing = [...new Set([...Object.keys(properties), ...required])]
@@ -128,70 +137,60 @@ export function missingInputMessage(missing: readonly MissingInput[]): string {
   return ['To go on with your request we need the following from you:', ...lines].join('\n')
 }
 
-/** The different values of a property in a text; two are enough to know that it is not one. */
-function valuesInText(
+/** What is known of a text before it is read for one property: which ids in it belong to which. */
+function textGround(
   schema: JsonSchema,
-  name: string,
-  property: Json,
   text: string,
-): readonly string[] {
-  if (!isJsonObject(property) || isOfCaller(schema, property)) return []
-  const { pattern, type = 'string' } = property
-  const isText = type === 'string' || (Array.isArray(type) && type.includes('string'))
-  if (typeof pattern !== 'string' || !isText) return []
-  return findTokens(pattern, text, 2, (value) => fitsProperty(schema, name, property, value)) ?? []
-}
-
-/** The different values among a model's readings that may be believed; two are enough to know that it is not one. */
-function readValues(
-  schema: JsonSchema,
-  name: string,
-  property: Json,
-  text: string,
-  readings: readonly string[],
-): readonly Json[] {
-  const toValue = (reading: string): Json | undefined =>
-    [reading, plainNumber(reading)]
-      .filter((value) => value !== undefined)
-      .find((value) => fitsProperty(schema, name, property, value))
-  const found = new Map<string, Json>()
-  for (const reading of new Set(readings)) {
-    const value = standsInText(reading, text) ? toValue(reading) : undefined
-    if (value === undefined) continue
-    found.set(reading, value)
-    const rival = findRival(reading, text, (other) => toValue(other) !== undefined)
-    const rivalValue = rival === undefined ? undefined : toValue(rival)
-    if (rival !== undefined && rivalValue !== undefined) found.set(rival, rivalValue)
-    if (found.size > 1) break
+  given: ReadonlyMap<string, Json>,
+): TextGround {
+  const folded = once(() => foldText(text))
+  const tokens = once(() =>
+    Object.keys(propertiesOf(schema)).map((name) => {
+      const property = textProperty(schema, name)
+      return { name, tokens: property === undefined ? [] : tokensOf(property, text) }
+    }),
+  )
+  return {
+    text,
+    folded,
+    othersOf(name) {
+      const own = tokens().find((one) => one.name === name)?.tokens ?? []
+      const others = tokens().flatMap((one) => (one.name === name ? [] : one.tokens))
+      const values = [...given].flatMap(([key, value]) =>
+        key !== name && typeof value === 'string' && /\p{N}/u.test(value) ? [value] : [],
+      )
+      return new Set([...others, ...values].filter((other) => !own.includes(other)))
+    },
   }
-  return [...found.values()]
 }
 
-/** The number that a text writes without any doubt: `1,234`, `1.234` and `007` may mean more than one thing. */
-function plainNumber(text: string): number | undefined {
-  return /^(?:0|[1-9]\d{0,14})(?:\.\d{1,2})?$/.test(text) ? Number(text) : undefined
+function textProperty(schema: JsonSchema, name: string): TextProperty | undefined {
+  const property = ownMember(propertiesOf(schema), name)
+  if (!isJsonObject(property)) return undefined
+  const { $defs = {} } = schema
+  // Wrapped, so that references of the property into `$defs` hold.
+  const alone = { $defs, type: 'object', properties: { [name]: property } }
+  const validator = once(() => compileSchema(alone))
+  return {
+    name,
+    schema: property,
+    description: descriptionOf(property),
+    fits: (value) => validator().problems({ [name]: value }).length === 0,
+  }
 }
 
 function mayBeRead(schema: JsonSchema, name: string, required: readonly string[]): boolean {
-  const property = ownMember(propertiesOf(schema), name)
-  if (!required.includes(name) || !isJsonObject(property)) return false
-  const isSensitive = subschemasOf(property, schema).some(({ sensitive }) => sensitive === true)
-  return !isSensitive && !isOfCaller(schema, property)
+  if (!required.includes(name) || !isJsonObject(ownMember(propertiesOf(schema), name))) return false
+  const isSensitive = schemasOfMember(schema, name).some(({ sensitive }) => sensitive === true)
+  return !isSensitive && !isOfCaller(schema, name)
 }
 
-function isOfCaller(schema: JsonSchema, property: JsonObject): boolean {
-  return subschemasOf(property, schema).some(({ source }) => source === 'caller')
+function isOfCaller(schema: JsonSchema, name: string): boolean {
+  return schemasOfMember(schema, name).some(({ source }) => source === 'caller')
 }
 
 function propertiesOf(schema: JsonSchema): JsonObject {
   return isJsonObject(schema.properties) ? schema.properties : {}
-}
-
-function fitsProperty(schema: JsonSchema, name: string, property: Json, value: Json): boolean {
-  const { $defs = {} } = schema
-  // Wrapped, so that references of the property into `$defs` hold.
-  const alone = { $defs, type: 'object', properties: { [name]: property } }
-  return compileSchema(alone).problems({ [name]: value }).length === 0
 }
 
 function descriptionOf(property: Json | undefined): string {

@@ -17,24 +17,85 @@ export function scalarsOf(value: Json, schema: JsonSchema): readonly Scalar[] {
   return found
 }
 
+/** The scalars that a schema marks as sensitive. */
+export function sensitiveValues(value: Json, schema: JsonSchema): readonly Json[] {
+  return scalarsOf(value, schema).flatMap((scalar) => (scalar.isSensitive ? [scalar.value] : []))
+}
+
 /**
  * The schema itself and every schema that may apply to the same value: what it refers to, and all sides of its
- * `allOf`, `anyOf`, `oneOf`, `if`, `then` and `else`. An annotation in any of them is taken to hold.
+ * `allOf`, `anyOf`, `oneOf`, `if`, `then`, `else` and `not`. An annotation in any of them is taken to hold.
  */
-export function subschemasOf(schema: Json | undefined, root: JsonSchema): readonly JsonObject[] {
+function subschemasOf(schema: Json | undefined, root: JsonSchema): readonly JsonObject[] {
   const found = new Set<JsonObject>()
   const add = (candidate: Json | undefined): void => {
     if (!isJsonObject(candidate) || found.has(candidate)) return
     found.add(candidate)
     if (typeof candidate.$ref === 'string') add(referred(candidate.$ref, root))
     for (const word of ['allOf', 'anyOf', 'oneOf']) listOf(candidate[word]).forEach(add)
-    for (const word of ['if', 'then', 'else']) add(candidate[word])
+    for (const word of ['if', 'then', 'else', 'not']) add(candidate[word])
     if (isJsonObject(candidate.dependentSchemas)) {
       Object.values(candidate.dependentSchemas).forEach(add)
     }
   }
   add(schema)
   return [...found]
+}
+
+/**
+ * Every schema that may apply to a member of an object, and what holds for the object as a whole: an annotation there is
+ * one of all members.
+ */
+export function schemasOfMember(schema: JsonSchema, name: string): readonly JsonObject[] {
+  const around = subschemasOf(schema, schema)
+  const members = around.flatMap((one) => memberSchemas(one, name))
+  return [...around, ...members.flatMap((member) => subschemasOf(member, schema))]
+}
+
+/**
+ * The patterns of all that a schema marks as sensitive, wherever in it, each once: what fits one of them in a text is
+ * likely to be such a value.
+ */
+export function sensitivePatterns(schema: JsonSchema): readonly string[] {
+  const found = new Set<string>()
+  collectPatterns([schema], false, schema, found)
+  return [...found]
+}
+
+/** What a format says of a text that a pattern can say as well. */
+const formatPatterns: Readonly<Record<string, string>> = {
+  email: String.raw`^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$`,
+}
+
+function collectPatterns(
+  schemas: readonly Json[],
+  isWithinSensitive: boolean,
+  root: JsonSchema,
+  found: Set<string>,
+): void {
+  const applying = [...new Set(schemas.flatMap((schema) => subschemasOf(schema, root)))]
+  if (applying.length === 0) return
+  const isSensitive = isWithinSensitive || applying.some(({ sensitive }) => sensitive === true)
+  if (isSensitive) {
+    for (const { pattern, format } of applying) {
+      if (typeof pattern === 'string') found.add(pattern)
+      const known = typeof format === 'string' ? formatPatterns[format] : undefined
+      if (known !== undefined) found.add(known)
+    }
+  }
+  const names = applying.flatMap(({ properties }) =>
+    isJsonObject(properties) ? Object.keys(properties) : [],
+  )
+  for (const name of new Set(names)) {
+    const below = applying.flatMap((schema) => memberSchemas(schema, name))
+    collectPatterns(below, isSensitive, root, found)
+  }
+  const others = applying.flatMap((schema) => [
+    ...memberSchemas({ ...schema, properties: {} }, ''),
+    ...listOf(schema.prefixItems),
+    ...itemSchemas(schema, -1),
+  ])
+  collectPatterns(others, isSensitive, root, found)
 }
 
 function collect(

@@ -1,37 +1,40 @@
 import { RE2JS } from 're2js'
+import { type FoldedText, lettersOf } from './folded-text.ts'
 import { linearPattern } from './linear-pattern.ts'
-
-/** Letters, digits, marks, underscores and dashes of every script, and invisible characters, continue a token. */
-export const inToken = String.raw`\p{L}\p{M}\p{N}_\p{Pd}\p{Cf}`
+import { once } from './once.ts'
+import { judgePattern } from './pattern-judgement.ts'
+import { inToken, isWhole } from './text-value.ts'
 
 /** Shorter strings stand by chance in too many texts. */
 const minLength = 4
 
 /**
  * Characters that one call may scan. A pattern may look far ahead from each of its matches, and a text can be made of
- * such matches: without a bound that is quadratic. 4 MiB is four times the longest ticket.
+ * such matches: without a bound that is quadratic. 2 MiB is twice the longest ticket.
  */
-const maxScanned = 4 * 1024 * 1024
+const maxScanned = 2 * 1024 * 1024
+
+/** A part of a text: UTF-16 offsets, the end exclusive. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
 
 /**
- * Finds the different values of a JSON Schema `pattern` that stand in a text as whole tokens and that `accepts`
- * allows, at most `limit`, in the order in which they first stand there.
- *
- * A token has no white space in it, no letter, digit, underscore, dash or invisible character next to it, and is not
- * part of a longer number such as 1,234.56. It matches exactly as the pattern says: no case, dash or invisible
- * character is folded, since two ids may differ in just that.
+ * Finds the different values of a JSON Schema `pattern` that stand in a text as whole tokens (`isWhole`), at most
+ * `limit`, in the order in which they first stand there. A token has no white space in it, and matches exactly as the
+ * pattern says: nothing is folded, since two ids may differ in just that.
  *
  * Undefined when the pattern cannot tell a value from prose: it is no RE2 expression, may match fewer than four
- * characters or a word of letters alone, or uses syntax that this module cannot judge. Also when the text would take
- * more than 4 MiB of scanning.
+ * characters or a word of letters alone, or uses syntax that cannot be judged. Also when the text would take more than
+ * 2 MiB of scanning.
  */
 export function findTokens(
   pattern: string,
   text: string,
   limit: number,
-  accepts: (value: string) => boolean = () => true,
 ): readonly string[] | undefined {
-  const finder = tokenFinder(pattern)
+  const finder = findersOf(pattern).exact
   if (finder === undefined) return undefined
   const values = new Set<string>()
   let scanned = 0
@@ -43,209 +46,124 @@ export function findTokens(
       if (scanned > maxScanned) return undefined
       if (!matcher.find(from)) break
       const [start, end] = [matcher.start(1), matcher.end(1)]
-      const value = chunk.slice(start, end)
-      if (!isInsideNumber(chunk, start, end) && accepts(value)) values.add(value)
+      if (isWhole(chunk, start, end)) values.add(chunk.slice(start, end))
       if (values.size >= limit) return [...values]
     }
   }
   return [...values]
 }
 
-function tokenFinder(pattern: string): RE2JS | undefined {
-  try {
-    // First as it stands: the limits on length, depth and size then hold for what follows.
-    linearPattern(pattern)
-    const judged = judgePattern(pattern)
-    if (judged === undefined || judged.isWord || judged.length < minLength) return undefined
-    const source = RE2JS.translateRegExp(judged.source)
-    return RE2JS.compile(`(?:^|[^${inToken}])(${source})(?:$|[^${inToken}])`)
-  } catch {
-    // Not linear: the check of the definition says so, and here it only means that text cannot supply the value.
-    return undefined
-  }
+/**
+ * Where a folded text has something that looks like a match of a pattern, without letters and digits beside it. Nothing
+ * looks like a pattern that cannot be judged, or that words of letters match. Undefined when it would take too long.
+ */
+export function findAlikes(pattern: string, { text }: FoldedText): readonly Span[] | undefined {
+  const finder = findersOf(pattern).alike?.()
+  if (finder === 'too_large') return undefined
+  return finder === undefined ? [] : findAll(finder, text)
 }
-
-/** 1234 is no value of its own in `1234.56` and `9,1234`. */
-export function isInsideNumber(text: string, start: number, end: number): boolean {
-  return (
-    /[0-9][.,][0-9]$/.test(text.slice(Math.max(start - 2, 0), start + 1)) ||
-    /^[0-9][.,][0-9]/.test(text.slice(end - 1, end + 2))
-  )
-}
-
-/** What is known of all strings that a part of a pattern matches. */
-interface Judgement {
-  /** The part without anchors: whole tokens take their place. */
-  readonly source: string
-  /** Characters of the shortest match. */
-  readonly length: number
-  /** Whether some match consists of letters alone; also true of the empty match. */
-  readonly isWord: boolean
-}
-
-const nothing: Judgement = { source: '', length: 0, isWord: true }
-
-class NotJudged extends Error {}
 
 /**
- * Judges a pattern that compiles. Reads the common core of RE2 and ECMAScript syntax; where the two differ or a part
- * is exotic it gives up, which costs nothing but a question to the customer.
+ * The parts of a text that a value of a pattern may stand in, however it is written: in which case or script, with
+ * which gaps or signs between its letters and digits. Rather too much than too little: what is found is hidden, not used.
+ *
+ * Of a pattern that words of prose match, and of one that cannot be judged, only tokens with a digit are found that
+ * match it just so.
  */
-function judgePattern(pattern: string): Judgement | undefined {
-  const reader = new PatternReader(pattern)
+export function findSpellings(pattern: string, folded: FoldedText, source: string): string[] {
+  const { gapped, alike, tokens } = findersOf(pattern)
+  const spelled = gapped === undefined ? folded : lettersOf(folded, ' ')
+  const finder = (gapped ?? alike)?.()
+  if (finder !== undefined && finder !== 'too_large') {
+    const spans = findAll(finder, spelled.text) ?? []
+    return spans.map(({ start, end }) => {
+      const found = spelled.text.slice(start, end).trimEnd()
+      return source.slice(...spelled.sourceOf(start, start + found.length))
+    })
+  }
+  return source
+    .split(/\s+/u)
+    .flatMap((chunk) => [chunk, chunk.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')])
+    .filter((token) => /\p{N}/u.test(token) && tokens(token))
+}
+
+function findAll(finder: RE2JS, text: string): readonly Span[] | undefined {
+  const spans: Span[] = []
+  const matcher = finder.matcher(text)
+  let scanned = 0
+  for (let from = 0; from <= text.length; ) {
+    scanned += text.length - from
+    if (scanned > maxScanned) return undefined
+    if (!matcher.find(from)) break
+    const [start, end] = [matcher.start(1), matcher.end(1)]
+    spans.push({ start, end })
+    from = Math.max(end, from + 1)
+  }
+  return spans
+}
+
+type Grown = RE2JS | 'too_large'
+
+/** Ways to find values of a pattern. Most patterns are asked for the first alone, so the others are made when needed. */
+interface Finders {
+  /** Whole tokens, just as the pattern says; absent for one that cannot tell a value from prose. */
+  readonly exact?: RE2JS
+  /** What looks like one, in a folded text; absent for one that cannot be judged, or that words look like. */
+  readonly alike?: () => Grown
+  /** The same in letters and digits with blanks between them. */
+  readonly gapped?: () => Grown
+  readonly tokens: (token: string) => boolean
+}
+
+/** What one may be grown to by look-alikes, as `linearPattern` limits what is written. */
+const maxProgramSize = 2_500
+
+// Reading a pattern takes a hundred times as long as finding this.
+const found = new Map<string, Finders>()
+const maxFound = 500
+
+function findersOf(pattern: string): Finders {
+  const known = found.get(pattern)
+  if (known !== undefined) return known
+  if (found.size >= maxFound) found.clear()
+  const finders = makeFinders(pattern)
+  found.set(pattern, finders)
+  return finders
+}
+
+function makeFinders(pattern: string): Finders {
   try {
-    return reader.readAlternatives()
-  } catch (error) {
-    if (error instanceof NotJudged) return undefined
-    throw error
-  }
-}
-
-class PatternReader {
-  readonly #characters: readonly string[]
-  #at = 0
-
-  constructor(pattern: string) {
-    this.#characters = [...pattern]
-  }
-
-  readAlternatives(): Judgement {
-    let result = this.#readSequence()
-    while (this.#take('|')) {
-      const other = this.#readSequence()
-      result = {
-        source: `${result.source}|${other.source}`,
-        length: Math.min(result.length, other.length),
-        isWord: result.isWord || other.isWord,
-      }
-    }
-    return result
-  }
-
-  #readSequence(): Judgement {
-    let result = nothing
-    while (this.#peek() !== undefined && this.#peek() !== '|' && this.#peek() !== ')') {
-      const part = this.#readRepeated()
-      result = {
-        source: result.source + part.source,
-        length: result.length + part.length,
-        isWord: result.isWord && part.isWord,
-      }
-    }
-    return result
-  }
-
-  #readRepeated(): Judgement {
-    const part = this.#readAtom()
-    const suffix = /^(?:[*+?]|\{(\d+)(?:,\d*)?\})\??/.exec(
-      this.#characters.slice(this.#at, this.#at + 16).join(''),
-    )
-    if (suffix === null) return part
-    this.#at += suffix[0].length
-    const least = suffix[1] === undefined ? (suffix[0].startsWith('+') ? 1 : 0) : Number(suffix[1])
+    // First as it stands: the limits on length, depth and size then hold for what follows.
+    const tokens = linearPattern(pattern).test
+    const judged = judgePattern(pattern)
+    if (judged === undefined) return { tokens }
+    const { source, isWord, length, gapped, isGappedWord } = judged
+    // Where only punctuation tells a value from words, it must be there.
+    const alike = isGappedWord ? judged.folded : judged.alike
+    const isToken = !isWord && length >= minLength
     return {
-      // An anchor that is repeated leaves nothing to repeat.
-      source: part.source === '' ? '' : part.source + suffix[0],
-      length: part.length * least,
-      isWord: part.isWord || least === 0,
+      tokens,
+      ...(isToken && { exact: bounded(RE2JS.translateRegExp(source), inToken) }),
+      ...(!isWord && { alike: once(() => grown(alike, String.raw`\p{L}\p{N}`)) }),
+      // A longer number is another one; a letter before or after may be anything.
+      ...(!isGappedWord && { gapped: once(() => grown(gapped, '0-9')) }),
     }
-  }
-
-  #readAtom(): Judgement {
-    const character = this.#next()
-    switch (character) {
-      case '^':
-      case '$':
-        return nothing
-      case '(':
-        return this.#readGroup()
-      case '[':
-        return this.#readClass()
-      case '.':
-        return one('.', true)
-      case '\\':
-        return this.#readEscape()
-      default:
-        return one(character, isLetter(character))
-    }
-  }
-
-  #readGroup(): Judgement {
-    if (this.#take('?') && !this.#take(':')) throw new NotJudged()
-    const inner = this.readAlternatives()
-    if (!this.#take(')')) throw new NotJudged()
-    return { ...inner, source: `(?:${inner.source})` }
-  }
-
-  #readEscape(): Judgement {
-    const character = this.#next()
-    if (character === 'A' || character === 'z') return nothing
-    if (character === 'b' || character === 'B') return { ...nothing, source: `\\${character}` }
-    return one(`\\${character}`, mayEscapeBeLetter(character))
-  }
-
-  /** A class that is negated, or holds a range beyond ASCII, counts as holding letters. */
-  #readClass(): Judgement {
-    let source = '['
-    let hasLetter = false
-    if (this.#take('^')) {
-      source += '^'
-      hasLetter = true
-    }
-    while (!this.#take(']')) {
-      let character = this.#next()
-      if (character === '[') throw new NotJudged()
-      if (character === '\\') {
-        const escaped = this.#next()
-        hasLetter ||= mayEscapeBeLetter(escaped)
-        character += escaped
-      } else if (character === '-') {
-        hasLetter ||= mayRangeHoldLetter(source.at(-1), this.#peek())
-      } else {
-        hasLetter ||= isLetter(character)
-      }
-      source += character
-    }
-    return one(`${source}]`, hasLetter)
-  }
-
-  #peek(): string | undefined {
-    return this.#characters[this.#at]
-  }
-
-  #next(): string {
-    const character = this.#characters[this.#at]
-    if (character === undefined) throw new NotJudged()
-    this.#at += 1
-    return character
-  }
-
-  #take(character: string): boolean {
-    if (this.#peek() !== character) return false
-    this.#at += 1
-    return true
+  } catch {
+    // Not linear: the check of the definition says so, and here it only means that nothing is found.
+    return { tokens: () => false }
   }
 }
 
-function one(source: string, mayBeLetter: boolean): Judgement {
-  return { source, length: 1, isWord: mayBeLetter }
+function grown(source: string, around: string): Grown {
+  try {
+    const finder = bounded(source, around)
+    return finder.programSize() > maxProgramSize ? 'too_large' : finder
+  } catch {
+    // Repeats that were just small enough are not any more.
+    return 'too_large'
+  }
 }
 
-function isLetter(character: string): boolean {
-  return /^[\p{L}\p{M}]$/u.test(character)
-}
-
-/** Whether an escape may stand for a letter; throws for escapes that are more than the one character after the `\`. */
-function mayEscapeBeLetter(character: string): boolean {
-  if (/^[dstnrfv]$/.test(character)) return false
-  if (/^[DwWS]$/.test(character)) return true
-  if (/^[A-Za-z0-9]$/.test(character)) throw new NotJudged()
-  return isLetter(character)
-}
-
-/** Whether a `-` between two characters of a class spans letters. A `-` at either end stands for itself. */
-function mayRangeHoldLetter(from: string | undefined, to: string | undefined): boolean {
-  if (from === undefined || from === '[' || from === '^' || to === undefined || to === ']')
-    return false
-  return !(/^\d$/.test(from) && /^\d$/.test(to))
+function bounded(source: string, around: string): RE2JS {
+  return RE2JS.compile(`(?:^|[^${around}])(${source})(?:$|[^${around}])`)
 }

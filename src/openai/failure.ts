@@ -15,14 +15,14 @@ export type ModelFailureCode =
 
 /**
  * A model that gave no usable answer. The message is for operators; it holds nothing of what was sent or came back,
- * and nothing that a server said: servers repeat keys and texts in their errors.
+ * and nothing that a server said: servers repeat keys and texts in their errors. For the same reason it has no cause.
  */
 export class ModelFailed extends Error {
   override readonly name = 'ModelFailed'
   readonly code: ModelFailureCode
 
-  constructor(code: ModelFailureCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options)
+  constructor(code: ModelFailureCode, message: string) {
+    super(message)
     this.code = code
   }
 }

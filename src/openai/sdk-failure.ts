@@ -5,14 +5,14 @@ import { ModelFailed } from './failure.ts'
 export function toModelFailure(error: unknown): unknown {
   if (error instanceof ModelFailed) return error
   if (error instanceof APIConnectionError) {
+    // The SDK wraps whatever is thrown while it fetches.
+    if (error.cause instanceof ModelFailed) return error.cause
     return new ModelFailed('unreachable', 'The model server cannot be reached.')
   }
   // The SDK reads the body of an answer without a guard: a SyntaxError is broken JSON, and a TypeError comes of a body
-  // that breaks off or is no JSON at all.
+  // that breaks off or is no JSON at all. Neither is kept as a cause: such errors quote what came back.
   if (error instanceof SyntaxError || error instanceof TypeError) {
-    return new ModelFailed('unavailable', 'The model server gave a broken answer.', {
-      cause: error,
-    })
+    return new ModelFailed('unavailable', 'The model server gave a broken answer.')
   }
   if (!(error instanceof APIError)) return error
   const { status, code } = error
@@ -25,6 +25,9 @@ export function toModelFailure(error: unknown): unknown {
       'model_unknown',
       `${says}: check the name of the model and OPENAI_BASE_URL.`,
     )
+  }
+  if (status !== undefined && status >= 300 && status < 400) {
+    return new ModelFailed('model_unknown', `${says}, and is not followed: check OPENAI_BASE_URL.`)
   }
   if (status === 429) return new ModelFailed('rate_limited', `${says}: too many requests.`)
   if (status === undefined || status === 408 || status === 409 || status >= 500) {

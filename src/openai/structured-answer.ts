@@ -20,14 +20,15 @@ export interface Question {
 /** Long enough for any answer that would be used, and a bound on what a model that runs wild costs. */
 const maxOutputTokens = 4_000
 
-// The SDK checks nothing of what comes back, and not every server that speaks this API is OpenAI's.
+// The SDK checks nothing of what comes back, and not every server that speaks this API is OpenAI's: some write null
+// where OpenAI leaves a member out.
 const responseShape = z.object({
-  status: z.string().optional(),
+  status: z.string().nullish(),
   output: z.array(
     z.object({
       content: z
-        .array(z.object({ text: z.string().optional(), refusal: z.string().optional() }))
-        .optional(),
+        .array(z.object({ text: z.string().nullish(), refusal: z.string().nullish() }))
+        .nullish(),
     }),
   ),
 })
@@ -57,13 +58,14 @@ export async function askForJson(
   )
   const parsed = responseShape.safeParse(response)
   if (!parsed.success) throw invalid('is no response of the API')
-  const { status = 'completed', output } = parsed.data
-  const contents = output.flatMap(({ content = [] }) => content)
-  if (contents.some(({ refusal }) => refusal !== undefined)) {
+  const { status, output } = parsed.data
+  const contents = output.flatMap(({ content }) => content ?? [])
+  // An empty refusal is none, as null is.
+  if (contents.some(({ refusal }) => refusal)) {
     throw new ModelFailed('refused', 'The model refused to answer.')
   }
-  if (status !== 'completed') throw invalid('was cut off before its end')
-  return readAnswer(contents.map(({ text = '' }) => text).join(''), schema)
+  if ((status ?? 'completed') !== 'completed') throw invalid('was cut off before its end')
+  return readAnswer(contents.map(({ text }) => text ?? '').join(''), schema)
 }
 
 function readAnswer(text: string, schema: JsonSchema): Json {

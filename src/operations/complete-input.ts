@@ -1,7 +1,7 @@
 import type { Definition } from '../domain/definition.ts'
 import { type FilledInput, fillInput, openQuestions } from '../domain/fill-input.ts'
-import type { JsonSchema } from '../domain/json.ts'
-import { scalarsOf } from '../domain/scalars.ts'
+import { sensitiveValues } from '../domain/scalars.ts'
+import { sensitiveInText } from '../domain/sensitive-text.ts'
 import type { ReplyModel } from '../reply/model.ts'
 import { readTicket } from '../reply/read-input.ts'
 import type { InputRecord } from '../reply/reply.ts'
@@ -30,7 +30,7 @@ export async function completeInput(
 
   const { readings, failure } = await readTicket(model, questions, {
     text: ticket.text,
-    withheld: sensitiveOf(filled, schema),
+    withheld: [...sensitiveValues(filled.input, schema), ...sensitiveInText(schema, ticket.text)],
   })
   const completed = fillInput({ ...given, readings })
   const taken = Object.entries(completed.sources).flatMap(([name, source]) =>
@@ -45,8 +45,4 @@ export async function completeInput(
     ),
   ]
   return { filled: completed, inputRecord: { model: model.name, asked, taken, findings } }
-}
-
-function sensitiveOf({ input }: FilledInput, schema: JsonSchema) {
-  return scalarsOf(input, schema).flatMap(({ value, isSensitive }) => (isSensitive ? [value] : []))
 }

@@ -1,9 +1,13 @@
 import { z } from 'zod'
-import { listCandidates } from '../db/queries/candidates.ts'
-import { listEmbeddingModels } from '../db/queries/embedding-models.ts'
-import { isModelIncomplete } from '../db/queries/embeddings.ts'
+import type { TenantDb } from '../db/connect.ts'
+import { type FoundVersion, listCandidates } from '../db/queries/candidates.ts'
+import { listEmbeddingModels, type RegisteredModel } from '../db/queries/embedding-models.ts'
+import { listSensitiveInputs } from '../db/queries/embeddings.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { sensitiveValues } from '../domain/scalars.ts'
+import { maxShownLength, sensitiveInText } from '../domain/sensitive-text.ts'
+import { withhold } from '../reply/withhold.ts'
 import { unmeasured } from '../search/embedder.ts'
 import { literalMatches, literalTails, literalText } from '../search/literal.ts'
 import {
@@ -73,6 +77,8 @@ export const searchProcedures = defineOperation({
 
 interface SearchRequest {
   readonly issue: string
+  /** Of the run that may follow; what is sensitive of it is kept from models. */
+  readonly input?: JsonObject | undefined
   readonly category?: string | undefined
   readonly topK: number
   readonly minSimilarity?: number | undefined
@@ -80,26 +86,11 @@ interface SearchRequest {
 }
 
 export async function search(
-  { app, db }: OperationContext,
+  context: OperationContext,
   request: SearchRequest,
 ): Promise<z.infer<typeof selectionOutput>> {
-  const models = await listEmbeddingModels(app.database.system)
-  const current = models.find(({ isCurrent }) => isCurrent)?.name ?? app.embedders.offline.model
-  const { model, vector, fellBack } = await app.embedders.embedQuery(current, request.issue)
-  // A catalogue of which some is missing would make the next best look like the best.
-  if (fellBack && (await isModelIncomplete(db, model))) {
-    throw new ServiceError('EMBEDDING_MODEL_DIFFERS', { current, offline: model })
-  }
   const text = literalText(request.issue, request.context)
-  const found = await listCandidates(db, {
-    model,
-    vector,
-    category: request.category,
-    nearest: candidatesToFetch(request.topK),
-    text,
-    tails: literalTails(text),
-    literal: topKLimits.max,
-  })
+  const { found, models, model, fellBack } = await findCandidates(context, request, text)
   const candidates = found.map(
     ({ issuePatterns, runs, successes, ...version }): Candidate => ({
       ...version,
@@ -113,6 +104,64 @@ export async function search(
     ...(request.minSimilarity !== undefined && { minSimilarity: request.minSimilarity }),
   })
   return { ...toSelection(ranking), model, fellBack, calibrated: thresholds.calibrated }
+}
+
+interface FoundCandidates {
+  readonly found: readonly FoundVersion[]
+  readonly models: readonly RegisteredModel[]
+  /** The one that they were found by. */
+  readonly model: string
+  readonly fellBack: boolean
+}
+
+/** A switch that ends while a model is asked makes the search begin again. Who meets more of them has other troubles. */
+const maxTries = 4
+
+async function findCandidates(
+  { app, db }: OperationContext,
+  request: SearchRequest,
+  text: string,
+): Promise<FoundCandidates> {
+  const { category, topK } = request
+  let current = ''
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const models = await listEmbeddingModels(app.database.system)
+    current = models.find(({ isCurrent }) => isCurrent)?.name ?? app.embedders.offline.model
+    const issue = app.embedders.isHosted(current) ? await issueToSend(db, request) : request.issue
+    const { model, vector, fellBack } = await app.embedders.embedQuery(current, issue)
+    const found = await listCandidates(db, {
+      model,
+      mustBe: fellBack ? 'complete' : 'current',
+      vector,
+      category,
+      nearest: candidatesToFetch(topK),
+      text,
+      tails: literalTails(text),
+      literal: topKLimits.max,
+    })
+    if (found !== undefined) return { found, models, model, fellBack }
+    // A catalogue of which some is missing would make the next best look like the best.
+    if (fellBack) throw new ServiceError('EMBEDDING_MODEL_DIFFERS', { current, offline: model })
+  }
+  const problem = `was no longer the one in use, ${maxTries} times, when it had answered`
+  throw new ServiceError('EMBEDDER_UNAVAILABLE', { model: current, problem })
+}
+
+/**
+ * The issue without what leaves the service for no server: which playbook it is for is not known yet, so what any of the
+ * tenant's marks as sensitive is withheld, by value and by pattern.
+ */
+async function issueToSend(
+  db: TenantDb,
+  { issue, input = {}, context = {} }: SearchRequest,
+): Promise<string> {
+  const schemas = await listSensitiveInputs(db)
+  const withheld = schemas.flatMap((schema) => [
+    ...sensitiveValues(input, schema),
+    ...sensitiveValues(context, schema),
+    ...sensitiveInText(schema, issue),
+  ])
+  return withhold(issue.slice(0, maxShownLength), withheld)
 }
 
 function toSelection(

@@ -1,5 +1,6 @@
 import type { InputQuestion, Readings } from '../domain/fill-input.ts'
 import { isJsonObject, type Json, type JsonSchema } from '../domain/json.ts'
+import { maxShownLength } from '../domain/sensitive-text.ts'
 import { askInTime, failureText, type ReplyModel } from './model.ts'
 import { withhold } from './withhold.ts'
 
@@ -13,6 +14,10 @@ export interface TicketReading {
 /** About three pages: what comes after that is not sent. */
 const maxTextLength = 8_000
 const maxQuestions = 50
+/** Of one property. Who finds more in a ticket has not found it. */
+const maxReadings = 20
+/** No value of a ticket is longer. */
+const maxReadingLength = 200
 
 const instructions = [
   'You read customer tickets for a support system and copy values out of them.',
@@ -27,7 +32,7 @@ const instructions = [
  * Asks a model where the missing input stands in a ticket. Never throws, and takes no longer than the model's time for
  * it. What comes back is only what the model says: `fillInput` decides what of it counts.
  *
- * `withheld`: values that are known already and must not reach a model.
+ * `withheld`: values that must not reach a model.
  */
 export async function readTicket(
   model: ReplyModel,
@@ -44,7 +49,8 @@ export async function readTicket(
     instructions,
     input: JSON.stringify({
       wanted: Object.fromEntries(wanted.map(({ name, description }) => [name, description])),
-      ticket: withhold(ticket.text, ticket.withheld ?? [])
+      // What is withheld is looked for in all that can come to be sent.
+      ticket: withhold(ticket.text.slice(0, maxShownLength), ticket.withheld ?? [])
         .slice(0, maxTextLength)
         .toWellFormed(),
     }),
@@ -59,7 +65,7 @@ export async function readTicket(
 }
 
 function answerSchema(names: readonly string[]): JsonSchema {
-  const values = { type: 'array', items: { type: 'string' } }
+  const values = { type: 'array', items: { type: 'string' }, maxItems: maxReadings }
   return {
     type: 'object',
     properties: Object.fromEntries(names.map((name) => [name, values])),
@@ -71,9 +77,10 @@ function answerSchema(names: readonly string[]): JsonSchema {
 function toReadings(answer: Json): Readings {
   const members = isJsonObject(answer) ? Object.entries(answer) : []
   return new Map(
-    members.map(([name, values]) => [
-      name,
-      Array.isArray(values) ? values.filter((value) => typeof value === 'string') : [],
-    ]),
+    members.map(([name, values]) => [name, Array.isArray(values) ? values.filter(isReading) : []]),
   )
+}
+
+function isReading(value: Json): value is string {
+  return typeof value === 'string' && value.length <= maxReadingLength
 }

@@ -31,19 +31,24 @@ export interface Embedder {
   readonly thresholds: Thresholds
   /**
    * One vector of unit length per text, in the order of the texts. Any text has a vector, the empty one included, so
-   * that no similarity is ever NaN. An embedder that asks a server gives up after `withinMs`.
+   * that no similarity is ever NaN.
    */
-  embed(
-    texts: readonly string[],
-    options?: { readonly withinMs?: number },
-  ): Promise<readonly Float32Array[]>
+  embed(texts: readonly string[], options?: EmbedOptions): Promise<readonly Float32Array[]>
+}
+
+/** How much of a hurry there is. */
+export interface EmbedOptions {
+  /** An embedder that asks a server gives up then. */
+  readonly withinMs?: number
+  /** Somebody waits for just this: an embedder that takes one after the other takes it first. Default false. */
+  readonly isUrgent?: boolean
 }
 
 /** The vector of one text. */
 export async function embedOne(
   embedder: Embedder,
   text: string,
-  options?: { readonly withinMs?: number },
+  options?: EmbedOptions,
 ): Promise<Float32Array> {
   const [vector] = await embedder.embed([text], options)
   if (vector === undefined) throw new TypeError('an embedder gives a vector per text')

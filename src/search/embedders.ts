@@ -28,6 +28,8 @@ export interface Embedders extends AsyncDisposable {
   /** All of them, each once: the offline one, that of words alone, and the hosted one if there is one. */
   readonly all: readonly Embedder[]
   find(model: string): Embedder | undefined
+  /** Whether texts leave this process to be embedded by a model. */
+  isHosted(model: string): boolean
   /**
    * Embeds a search by a model, or by the offline one when this process does not have it, or it does not answer in 2 s.
    * It then rests for 30 s.
@@ -62,13 +64,15 @@ export function createEmbedders(
   async function askFirst(embedder: Embedder, text: string): Promise<Float32Array | undefined> {
     if (embedder === hosted && now() < restsUntil) return undefined
     try {
-      return await embedOne(embedder, text, { withinMs: searchWithinMs })
+      return await embedOne(embedder, text, { withinMs: searchWithinMs, isUrgent: true })
     } catch (error) {
       if (embedder !== hosted) throw error
       // One text that a server does not take says nothing about the next.
       const isOfText = error instanceof ModelFailed && error.code === 'request_rejected'
       if (!isOfText) restsUntil = now() + restMs
-      log.warn({ err: error, model: embedder.model }, 'search falls back on the offline model')
+      // Of other errors nobody knows what they quote.
+      const problem = error instanceof ModelFailed ? error.message : 'it failed'
+      log.warn({ model: embedder.model, problem }, 'search falls back on the offline model')
       return undefined
     }
   }
@@ -77,11 +81,13 @@ export function createEmbedders(
     offline,
     all: [...byName.values()],
     find: (model) => byName.get(model),
+    isHosted: (model) => model === hosted?.model,
     async embedQuery(model, text) {
       const asked = byName.get(model)
       const vector = asked && (await askFirst(asked, text))
       if (vector !== undefined) return { model, vector, fellBack: false }
-      return { model: offline.model, vector: await embedOne(offline, text), fellBack: true }
+      const offlineVector = await embedOne(offline, text, { isUrgent: true })
+      return { model: offline.model, vector: offlineVector, fellBack: true }
     },
     async [Symbol.asyncDispose]() {
       await sentences?.[Symbol.asyncDispose]()

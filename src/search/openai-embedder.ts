@@ -20,6 +20,8 @@ const maxCharacters = 8000
 const maxBytes = 8000
 /** Texts per request; the API takes 2,048 and about 300,000 tokens. */
 const maxBatchTexts = 32
+/** What a number of a vector takes in JSON, indented: some servers write one a line. */
+const maxNumberBytes = 48
 /** For one request, with its repeats. Whoever waits at a ticket gives less. */
 const defaultWithinMs = 20_000
 
@@ -31,8 +33,11 @@ const defaultWithinMs = 20_000
  * direction, and for one too few; else what the call failed of.
  */
 export function createOpenAiEmbedder(connection: OpenAiConnection, hosted: HostedModel): Embedder {
-  const client = createOpenAiClient(connection)
   const { name, model, dimensions, isShortened } = hosted
+  const client = createOpenAiClient(
+    connection,
+    64 * 1024 + maxBatchTexts * dimensions * maxNumberBytes,
+  )
   return {
     model: name,
     dimensions,
@@ -42,7 +47,7 @@ export function createOpenAiEmbedder(connection: OpenAiConnection, hosted: Hoste
       const vectors: Float32Array[] = []
       for (let start = 0; start < texts.length; start += maxBatchTexts) {
         const input = texts.slice(start, start + maxBatchTexts).map(toInput)
-        const { data } = await callWithin({ timeoutMs }, (signal) =>
+        const answer = await callWithin({ timeoutMs }, (signal) =>
           client.embeddings.create(
             {
               model,
@@ -54,7 +59,7 @@ export function createOpenAiEmbedder(connection: OpenAiConnection, hosted: Hoste
             { signal },
           ),
         )
-        vectors.push(...toVectors(data, input.length, dimensions))
+        vectors.push(...toVectors(answer, input.length, dimensions))
       }
       return vectors
     },
@@ -74,7 +79,8 @@ function toInput(text: string): string {
     .replace(/\uFFFD$/, '')
 }
 
-function toVectors(data: unknown, count: number, dimensions: number): readonly Float32Array[] {
+function toVectors(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
+  const { data } = Object(answer)
   const found = Array.isArray(data) ? data : []
   // In the order of `index`, which is not promised to be that of the answer.
   const byIndex = new Map(found.map((item) => [Object(item).index, Object(item).embedding]))
@@ -90,6 +96,9 @@ function toVectors(data: unknown, count: number, dimensions: number): readonly F
       throw invalid('gave a vector with a value that is no finite number')
     }
     const vector = Float32Array.from(embedding)
+    if (!vector.every((value) => Number.isFinite(value))) {
+      throw invalid('gave a vector with a value that is too large')
+    }
     if (vector.every((value) => value === 0)) throw invalid('gave a vector of zeros')
     return toUnitLength(vector)
   })

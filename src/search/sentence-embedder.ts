@@ -26,9 +26,10 @@ export function createSentenceEmbedder(model: SentenceModel): Embedder {
     maxCharacters: 8000,
     // Measured by bench/retrieval.ts; docs/search.md has the figures.
     thresholds: { minSimilarity: 0.39, margin: 0.07, calibrated: true },
-    async embed(texts) {
+    async embed(texts, options) {
       const sentences = texts.map((text) => sentenceOf(text))
-      const meanings = await model.embed(sentences.filter((sentence) => sentence !== undefined))
+      const readable = sentences.filter((sentence) => sentence !== undefined)
+      const meanings = await model.embed(readable, options)
       let next = 0
       return texts.map((text, index) => {
         const words = ngramVector(cutText(text, 8000))

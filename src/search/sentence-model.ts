@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../domain/errors.ts'
+import type { EmbedOptions } from './embedder.ts'
 
 /** How long the vectors of the sentence model are. */
 export const sentenceDimensions = 512
@@ -11,11 +12,15 @@ export const sentenceMaxCharacters = 1000
 export interface SentenceModel extends AsyncDisposable {
   /**
    * One vector per text, none of which may be blank or longer than 1,000. What is asked for while the thread is busy
-   * goes to it together.
+   * goes to it together, in small batches: what is urgent first, so that it waits for one batch at most, however much
+   * else there is.
    *
    * @throws ServiceError `EMBEDDER_UNAVAILABLE` if the thread dies or hangs twice over the same texts.
    */
-  embed(texts: readonly string[]): Promise<readonly Float32Array[]>
+  embed(
+    texts: readonly string[],
+    options?: Pick<EmbedOptions, 'isUrgent'>,
+  ): Promise<readonly Float32Array[]>
 }
 
 export interface SentenceModelOptions {
@@ -25,13 +30,14 @@ export interface SentenceModelOptions {
   readonly timeoutMs?: number
 }
 
-/** What one batch may hold: about a second of work, so that a search never waits long behind a save. */
-const maxBatchTexts = 64
-const maxBatchCharacters = 16_000
+/** What one batch may hold: less than half a second of work on an idle machine. More at once is hardly faster. */
+const maxBatchTexts = 16
+const maxBatchCharacters = 4_000
 
 /** One text that waits for its vector. */
 interface Request {
   readonly text: string
+  readonly isUrgent: boolean
   readonly resolve: (vector: Float32Array) => void
   readonly reject: (error: unknown) => void
 }
@@ -120,8 +126,12 @@ export function createSentenceModel({
     // All that is asked for in this turn of the loop makes the first batch.
     await Promise.resolve()
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchLength(waiting))
-      waiting = waiting.slice(batch.length)
+      const inTurn = [
+        ...waiting.filter(({ isUrgent }) => isUrgent),
+        ...waiting.filter(({ isUrgent }) => !isUrgent),
+      ]
+      const batch = inTurn.slice(0, batchLength(inTurn))
+      waiting = inTurn.slice(batch.length)
       try {
         const vectors = await askTwice(batch.map(({ text }) => text))
         for (const [index, vector] of vectors.entries()) batch[index]?.resolve(vector)
@@ -133,12 +143,12 @@ export function createSentenceModel({
   }
 
   return {
-    embed: (texts) =>
+    embed: (texts, { isUrgent = false } = {}) =>
       Promise.all(
         texts.map(
           (text) =>
             new Promise<Float32Array>((resolve, reject) => {
-              waiting.push({ text, resolve, reject })
+              waiting.push({ text, isUrgent, resolve, reject })
               if (!isWorking) void work()
             }),
         ),

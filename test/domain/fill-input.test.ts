@@ -101,16 +101,64 @@ describe('fillInput', () => {
     expect(filled.sources).toEqual({ transactionId: 'context' })
   })
 
-  it('counts only values that fit all of the property’s schema', () => {
-    const filled = fillInput({
-      schema: {
-        ...schemaOf({ transactionId: { ...transactionId, $ref: '#/$defs/short' } }),
-        $defs: { short: { type: 'string', maxLength: 9 } },
-      },
-      text: 'TXN-DUP-002 and TXN-D-003',
+  it('takes only what fits all of the property’s schema, and what the pattern fits for a rival', () => {
+    const short = {
+      ...schemaOf({ transactionId: { ...transactionId, $ref: '#/$defs/short' } }),
+      $defs: { short: { type: 'string', maxLength: 9 } },
+    }
+    const reasonOf = (text: string) => fillInput({ schema: short, text }).missing[0]?.reason
+
+    expect(fillInput({ schema: short, text: 'TXN-D-003' }).input).toEqual({
+      transactionId: 'TXN-D-003',
+    })
+    expect(reasonOf('TXN-DUP-002')).toBe('not_found')
+    expect(reasonOf('TXN-DUP-002 and TXN-D-003')).toBe('several_values')
+  })
+
+  it.each([
+    ['allOf', { allOf: [{ properties: { transactionId: { source: 'caller' } } }] }],
+    ['anyOf', { anyOf: [{ properties: { transactionId: { source: 'caller' } } }, {}] }],
+    ['patternProperties', { patternProperties: { '^t': { source: 'caller' } } }],
+    ['additionalProperties', { additionalProperties: { source: 'caller' } }],
+    ['unevaluatedProperties', { unevaluatedProperties: { source: 'caller' } }],
+    ['else', { if: {}, else: { properties: { transactionId: { source: 'caller' } } } }],
+    [
+      'a reference',
+      { $ref: '#/$defs/d', $defs: { d: { additionalProperties: { source: 'caller' } } } },
+    ],
+    ['the schema itself', { source: 'caller' }],
+  ])('finds in %s that a property is of the caller alone', (_, more) => {
+    const ofCaller = { ...schema, ...more }
+    const readings = new Map([['transactionId', ['TXN-DUP-002']]])
+    const filled = fillInput({ schema: ofCaller, text: 'It is TXN-DUP-002', readings })
+
+    expect(filled.input).toEqual({})
+    expect(openQuestions(ofCaller, filled)).toEqual([])
+  })
+
+  it('knows the ids of other properties, which are no rivals then', () => {
+    const two = schemaOf({
+      transactionId,
+      orderId: { type: 'string', pattern: '^ORD-[0-9]{3}$' },
     })
 
-    expect(filled.input).toEqual({ transactionId: 'TXN-D-003' })
+    expect(fillInput({ schema: two, text: 'Order ORD-123, charge TXN-DUP-002' }).input).toEqual({
+      transactionId: 'TXN-DUP-002',
+      orderId: 'ORD-123',
+    })
+    expect(fillInput({ schema, text: 'Order ORD-123, charge TXN-DUP-002' }).input).toEqual({})
+    expect(
+      fillInput({ schema: two, text: 'ORD-123 is TXN-DUP-002', input: { orderId: 'ORD-123' } })
+        .input,
+    ).toMatchObject({ transactionId: 'TXN-DUP-002' })
+  })
+
+  it('lets no loose pattern of another property claim what looks like an id of this one', () => {
+    const loose = schemaOf({ transactionId, note: { type: 'string', pattern: '^[A-Z]+-.+[0-9]$' } })
+
+    expect(fillInput({ schema: loose, text: 'TXN-DUP-002, TXN-REFUND-0O3' }).missing).toMatchObject(
+      [{ name: 'transactionId', reason: 'several_values' }, { name: 'note' }],
+    )
   })
 
   it('reads text for strings only, and only by a pattern that can tell a value from prose', () => {
@@ -148,8 +196,9 @@ describe('fillInput', () => {
   it('names a source for each value and never changes one that was given', () => {
     const names = fc.constantFrom('transactionId', 'other', '__proto__', 'toString')
     const values = fc.dictionary(names, fc.constantFrom<Json>('TXN-A-001', null, 5, { a: 1 }))
+    const prose = fc.string({ unit: fc.constantFrom('a', 'B', ' ', ',', '.', '(', '"', '\n') })
     fc.assert(
-      fc.property(values, values, fc.string(), (input, context, text) => {
+      fc.property(values, values, prose, (input, context, text) => {
         const filled = fillInput({ schema, input, context, text: `${text} TXN-B-002` })
 
         expect(Object.keys(filled.sources).sort()).toEqual(Object.keys(filled.input).sort())
@@ -236,7 +285,7 @@ describe('fillInput with readings of a model', () => {
 
   it('keeps what caller, context and patterns gave', () => {
     const readings = new Map([['transactionId', ['TXN-ZZZ-999']]])
-    const text = 'TXN-DUP-002, not TXN-ZZZ-999X'
+    const text = 'TXN-DUP-002, for ZZZ'
 
     expect(fillInput({ schema, text, readings }).input).toEqual({ transactionId: 'TXN-DUP-002' })
     expect(fillInput({ schema, text, readings, input: { transactionId: 'a' } }).input).toEqual({

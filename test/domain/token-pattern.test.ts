@@ -27,7 +27,7 @@ describe('findTokens', () => {
   })
 
   it('finds different values in the order of the text, each once, whatever separates them', () => {
-    const text = 'TXN-B-002,TXN-A-001/TXN-B-002 TXN-C-003\nTXN-A-001'
+    const text = 'TXN-B-002,TXN-A-001; TXN-B-002 TXN-C-003\nTXN-A-001'
 
     expect(find(transaction, text)).toEqual(['TXN-B-002', 'TXN-A-001', 'TXN-C-003'])
   })
@@ -43,6 +43,10 @@ describe('findTokens', () => {
     ['a dash before', 'X-TXN-DUP-002'],
     ['an underscore', 'TXN-DUP-002_old'],
     ['a letter with an accent', 'éTXN-DUP-002'],
+    ['an address around it', 'TXN-DUP-002@example.com'],
+    ['a path around it', 'https://shop.example/TXN-DUP-002'],
+    ['a short form of another one after it', 'TXN-DUP-002/003'],
+    ['an escape after it', 'TXN-DUP-002%20'],
     ['a typographic dash after', 'TXN-DUP-002\u20113'],
     ['an invisible character and more', 'TXN-DUP-002\u200b5'],
     ['another case', 'txn-dup-002'],
@@ -106,12 +110,6 @@ describe('findTokens', () => {
     expect(find(pattern, `It is ${value}, please`)).toEqual([value])
   })
 
-  it('takes only values that are accepted', () => {
-    expect(findTokens(transaction, 'TXN-A-001 TXN-B-002', 2, (v) => v !== 'TXN-A-001')).toEqual([
-      'TXN-B-002',
-    ])
-  })
-
   it('never throws, whatever the pattern and the text', () => {
     const pattern = fc.string({
       unit: fc.constantFrom(...'^$()[]{}|\\*+?.,-:=!<>0129ABz_ \u00e9💳'),
@@ -162,14 +160,14 @@ describe('findTokens', () => {
         const matches = new RegExp(source)
         expect([...letters, ...short].filter((text) => matches.test(text))).toEqual([])
       }),
-      { numRuns: 5000 },
+      { numRuns: 3000 },
     )
-    expect(used).toBeGreaterThan(500)
+    expect(used).toBeGreaterThan(300)
   })
 
   it('finds every value that is written between separators', () => {
     const value = fc.stringMatching(/^TXN-[A-Z]{1,4}-[0-9]{3}$/)
-    const separator = fc.constantFrom(' ', ', ', '; ', '\n', ' (', '/', ' "', '. ')
+    const separator = fc.constantFrom(' ', ', ', '; ', '\n', ' (', ',', ' "', '. ')
     fc.assert(
       fc.property(fc.array(fc.tuple(value, separator), { maxLength: 10 }), (parts) => {
         const text = parts.map((part) => part.join('')).join('')

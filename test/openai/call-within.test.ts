@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/config/secret.ts'
 import { callWithin } from '../../src/openai/call-within.ts'
@@ -71,6 +72,53 @@ describe('callWithin', () => {
 
     await expect(embed({ timeoutMs: 300 })).rejects.toMatchObject({ name: 'ModelFailed' })
     expect(performance.now() - began).toBeLessThan(1_500)
+  })
+
+  it.each(['endless', 'compressed'] as const)(
+    'reads no more of a body that is %s than may come, and asks once',
+    async (kind) => {
+      server.embed({ flood: kind })
+      const before = process.memoryUsage().rss
+
+      await expect(embed({})).rejects.toMatchObject({
+        code: 'answer_invalid',
+        message: expect.stringContaining('4194304 bytes'),
+      })
+      expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024)
+      expect(server.requests).toHaveLength(1)
+    },
+  )
+
+  it.each([301, 302, 303, 307, 308])(
+    'follows no redirect with status %s, so that nobody else gets what was sent',
+    async (status) => {
+      await using stranger = await startOpenAiServer({ dimensions: 4 })
+      const location = `${stranger.connection.baseUrl}/embeddings`
+      server.embed({ status, headers: { location } })
+
+      await expect(embed({})).rejects.toMatchObject({
+        code: 'model_unknown',
+        message: expect.stringContaining('OPENAI_BASE_URL'),
+      })
+      expect(stranger.requests).toEqual([])
+    },
+  )
+
+  it.each([
+    ['no JSON', { raw: 'sk-SECRET my card is 4111' }],
+    ['half of JSON', { raw: '{"data": "sk-SECRET my card is 4111' }],
+    ['JSON of another form', { raw: '"sk-SECRET my card is 4111"' }],
+    ['an error', { status: 500, headers: { 'x-echo': 'sk-SECRET' } }],
+  ] as const)('keeps nothing of what came back when it is %s', async (_, step) => {
+    server.embed(step)
+
+    const failure = await embed({}).then(
+      () => undefined,
+      (error) => error,
+    )
+
+    expect(inspect(failure, { depth: 9, showHidden: true })).not.toMatch(/SECRET|4111/)
+    expect(failure?.cause).toBeUndefined()
   })
 
   it('gives up in time when the call does not heed its signal', async () => {

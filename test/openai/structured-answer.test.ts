@@ -38,6 +38,17 @@ describe('askForJson', () => {
   })
 
   it.each([
+    ['refusal', { content: [{ text: '{"word": "yes"}', refusal: null }] }],
+    ['refusal, an empty text', { content: [{ text: '{"word": "yes"}', refusal: '' }] }],
+    ['text', { content: [{ text: null }, { text: '{"word": "yes"}' }] }],
+  ])('takes %s of null for none, as compatible servers write it', async (_, item) => {
+    const output = [{ content: null }, item]
+    server.respond({ raw: JSON.stringify({ status: null, output }) })
+
+    expect(await ask()).toEqual({ word: 'yes' })
+  })
+
+  it.each([
     ['refused', { refusal: 'No.' }],
     ['answer_invalid', { text: '{"word": ' }],
     ['answer_invalid', { text: '' }],

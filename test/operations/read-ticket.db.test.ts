@@ -96,6 +96,7 @@ describe('input out of a ticket', () => {
     ['a hang', text, { hang: 'within' }, 'in time'],
     ['broken JSON', text, { text: '{' }, 'broken JSON'],
     ['another form', text, { json: { order: 5 } }, 'form'],
+    ['more than anybody would', text, says(...Array(21).fill('4711-X')), 'form'],
     ['a refusal', text, { refusal: 'No.' }, 'refused'],
   ] as const)('is missing when the model gives %s', async (_, ticket, step, finding) => {
     server.respond(step)
@@ -142,5 +143,51 @@ describe('input out of a ticket', () => {
     expect(server.requests.every(({ body }) => JSON.stringify(body).includes('sentences'))).toBe(
       true,
     )
+  })
+})
+
+describe('what is sensitive in a ticket', () => {
+  const card = { type: 'string', pattern: '^[0-9]{16}$', sensitive: true }
+  const secret = {
+    ...definition,
+    key: 'SECRET_PLAYBOOK',
+    input: {
+      type: 'object',
+      required: ['order'],
+      properties: {
+        ...definition.input.properties,
+        card,
+        pin: { type: 'string', sensitive: true, source: 'caller' },
+        ssn: { type: 'string', pattern: '^[0-9]{3}-[0-9]{2}-[0-9]{4}$', source: 'caller' },
+      },
+      allOf: [{ properties: { ssn: { sensitive: true } } }],
+    },
+  }
+
+  beforeAll(async () => {
+    await operations.createProcedure.invoke(app, callerOf(), { definition: secret })
+    await operations.activateVersion.invoke(app, callerOf(), {
+      procedureKey: secret.key,
+      versionNumber: 1,
+      seenActive: null,
+    })
+  })
+
+  it.each([
+    ['one that is taken', 'card 4111 1111 1111 1111 and'],
+    ['two, of which none is', 'cards 4111111111111111, 5555.5555.5555.4444 and'],
+    ['one of the caller alone', 'ssn 123–45–6789, ssn 123 45 6789 and'],
+    ['what the caller gave, however short', 'pin 42 and'],
+  ])('reaches no model that reads input: %s', async (_, words) => {
+    server.respond({ json: { order: ['4711-X'] } }, { json: { sentences: [] } })
+
+    await resolve(`Where is my order 4711-X, ${words} I am waiting`, {
+      procedureKey: secret.key,
+      input: { pin: '42' },
+    })
+
+    const { ticket } = server.requests[0] ? inputOf(server.requests[0]) : {}
+    expect(ticket).toMatch(/^Where is my order 4711-X, .*\[withheld\].* and I am waiting$/)
+    expect(String(ticket).replace('4711-X', '')).not.toMatch(/\d/)
   })
 })

@@ -227,6 +227,34 @@ describe('a switch of the embedding model', () => {
     expect((await status()).advice).toEqual([])
   })
 
+  it('that ends while a search waits for its vector makes the search begin again', async () => {
+    let isMoved = false
+    onEmbed = async () => {
+      if (isMoved) return
+      isMoved = true
+      await begin('old-v1')
+      for (let isDone = false; !isDone; ) isDone = (await carryOn()).isDone
+      // From now on nothing needs a vector of the model that the search has asked.
+      await serve('BOX', 'refund parcel')
+    }
+
+    // This one has not seen the model fail, and does not let it rest.
+    await using other = await createContext(
+      db.database,
+      { tenantId: 'default', logLevel: 'silent' },
+      { tools: [], embedder: oldModel, hostedEmbedder },
+    )
+
+    const issue = 'refund parcel'
+    const selection = await operations.searchProcedures.invoke(other, admin, { issue })
+
+    expect(selection).toMatchObject({ procedureKey: 'BOX', model: 'old-v1', fellBack: false })
+    expect(isMoved).toBe(true)
+    onEmbed = async () => {}
+    await begin('new-v1')
+    for (let isDone = false; !isDone; ) isDone = (await carryOn()).isDone
+  })
+
   it('is for admins', async () => {
     const agent = callerOf('ann', ['agent'])
     for (const name of ['switchEmbeddings', 'calibrateEmbeddings'] as const) {

@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createLogger } from '../../src/logger.ts'
+import { ModelFailed } from '../../src/openai/failure.ts'
+import type { EmbedOptions } from '../../src/search/embedder.ts'
 import { createEmbedders } from '../../src/search/embedders.ts'
 import { createOpenAiEmbedder } from '../../src/search/openai-embedder.ts'
 import { fakeEmbedder } from '../support/fake-embedder.ts'
@@ -66,12 +68,56 @@ describe('a search', () => {
     expect(await embedders.embedQuery('hosted', 'a')).toMatchObject({ fellBack: true })
   })
 
+  it('logs why it falls back, and nothing of what was sent or came back', async () => {
+    let logged = ''
+    const stream = {
+      write: (line: string) => {
+        logged += line
+      },
+    }
+    const hosted = createOpenAiEmbedder(server.connection, {
+      name: 'hosted',
+      model: 'text-embedding-3-small',
+      dimensions: 8,
+      isShortened: false,
+    })
+    const embedders = createEmbedders(createLogger('debug', stream), { offline, hosted })
+    server.embed({ raw: 'You said: my card is 4111' })
+
+    await embedders.embedQuery('hosted', 'my card is 4111')
+
+    expect(JSON.parse(logged)).toMatchObject({
+      model: 'hosted',
+      problem: 'The model server gave a broken answer.',
+    })
+    expect(logged).not.toMatch(/4111|You said|stack/)
+  })
+
   it('falls back for the one text that a server does not take', async () => {
     const embedders = embeddersAt({ ms: 0 })
     server.embed({ status: 400 }, { vectors: 'floats' })
 
     expect(await embedders.embedQuery('hosted', 'a')).toMatchObject({ fellBack: true })
     expect(await embedders.embedQuery('hosted', 'b')).toMatchObject({ fellBack: false })
+  })
+
+  it('is urgent, whichever model embeds it', async () => {
+    const asked: unknown[] = []
+    const spied = (model: string) => ({
+      ...fakeEmbedder({ refund: 1 }, { model }),
+      embed: async (_texts: readonly string[], options?: EmbedOptions) => {
+        asked.push([model, options?.isUrgent])
+        throw new ModelFailed('unavailable', 'The model server answers 500.')
+      },
+    })
+    const embedders = createEmbedders(log, { offline: spied('offline'), hosted: spied('hosted') })
+
+    await expect(embedders.embedQuery('hosted', 'a')).rejects.toThrow()
+
+    expect(asked).toEqual([
+      ['hosted', true],
+      ['offline', true],
+    ])
   })
 
   it('falls back on a model that this process does not have', async () => {

@@ -57,6 +57,39 @@ describe('the embedder of a server', () => {
   })
 
   it.each([
+    ['null', 'null', 'no vector'],
+    ['a list', '[]', 'no vector'],
+    ['without data', '{"data": null}', 'no vector'],
+    ['with null for an item', '{"data": [null]}', 'no vector'],
+    [
+      'with a number beyond what a vector holds',
+      JSON.stringify({ data: [{ index: 0, embedding: [1e308, 0, 0, 0, 0, 0, 0, 0] }] }),
+      'too large',
+    ],
+  ])('refuses a body that is %s', async (_, raw, problem) => {
+    server.embed({ raw })
+
+    await expect(embedder.embed(['a'])).rejects.toMatchObject({
+      code: 'answer_invalid',
+      message: expect.stringContaining(problem),
+    })
+  })
+
+  it('reads as much as the vectors of a batch take, however they are written', async () => {
+    const long = -0.12345678901234566e-20
+    server.embed((request) => {
+      const count = Object(request.body).input.length
+      const item = { embedding: Array(8).fill(long) }
+      const data = Array.from({ length: count }, (_, index) => ({ ...item, index }))
+      return { raw: JSON.stringify({ data }, null, 8) }
+    })
+
+    expect(await embedder.embed(Array(32).fill('a'))).toHaveLength(32)
+    server.embed({ flood: 'endless' })
+    await expect(embedder.embed(['a'])).rejects.toMatchObject({ code: 'answer_invalid' })
+  })
+
+  it.each([
     ['a 500, twice', { status: 500 }, 'unavailable', 2],
     ['a limit, twice', { status: 429 }, 'rate_limited', 2],
     ['no JSON', { raw: 'hello' }, 'unavailable', 2],

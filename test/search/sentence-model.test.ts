@@ -43,14 +43,27 @@ describe('the sentence model', () => {
     expect([...(later[0] ?? [])]).toEqual([2, 1])
   })
 
-  it('takes at most 64 texts and about 16,000 characters at once', async () => {
+  it('takes at most 16 texts and about 4,000 characters at once', async () => {
     await using model = modelOf('answer()')
 
-    const many = await model.embed(Array.from({ length: 65 }, () => 'a'))
-    const long = await model.embed(Array.from({ length: 17 }, () => 'a'.repeat(1000)))
+    const many = await model.embed(Array.from({ length: 17 }, () => 'a'))
+    const long = await model.embed(Array.from({ length: 5 }, () => 'a'.repeat(1000)))
 
-    expect(many.map((vector) => vector[1])).toEqual([...Array(64).fill(64), 1])
-    expect(long.map((vector) => vector[1])).toEqual([...Array(16).fill(16), 1])
+    expect(many.map((vector) => vector[1])).toEqual([...Array(16).fill(16), 1])
+    expect(long.map((vector) => vector[1])).toEqual([...Array(4).fill(4), 1])
+  })
+
+  it('takes what is urgent before all that waits, after the batch that it is at', async () => {
+    await using model = modelOf('setTimeout(answer, 20)')
+
+    const bulk = model.embed(Array.from({ length: 600 }, () => 'a'.repeat(1000)))
+    await model.embed(['a'.repeat(1000)], { isUrgent: true })
+    const [first] = await model.embed(['search'], { isUrgent: true })
+    const [second] = await model.embed(['another'], { isUrgent: true })
+
+    // Each was asked for while a batch was under way, and came with the next.
+    expect([first?.[0], second?.[0]]).toEqual([3, 5])
+    expect(await bulk).toHaveLength(600)
   })
 
   it('replaces a thread that dies, and asks the next the same once more', async () => {

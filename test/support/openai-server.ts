@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pipeline, Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
 import { Secret } from '../../src/config/secret.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.ts'
 import type { OpenAiConnection } from '../../src/openai/client.ts'
@@ -14,6 +16,8 @@ type Misbehaviour =
   | { readonly raw: string; readonly contentType?: string }
   /** Ends the connection without an answer. */
   | { readonly drop: true }
+  /** A body that never ends, or a compressed one of a gigabyte. */
+  | { readonly flood: 'endless' | 'compressed' }
 
 /** What `POST /responses` answers with: `text` or `json` is what the model says. */
 export type ResponseStep =
@@ -149,7 +153,7 @@ export async function startOpenAiServer({
 }
 
 function isMisbehaviour(step: ResponseStep | EmbeddingStep): step is Misbehaviour {
-  return ['status', 'hang', 'raw', 'drop'].some((name) => name in step)
+  return ['status', 'hang', 'raw', 'drop', 'flood'].some((name) => name in step)
 }
 
 function misbehave(response: ServerResponse, step: Misbehaviour): void {
@@ -160,10 +164,29 @@ function misbehave(response: ServerResponse, step: Misbehaviour): void {
     response.end(step.raw)
   } else if ('drop' in step) {
     response.destroy()
+  } else if ('flood' in step) {
+    flood(response, step.flood)
   } else if (step.hang === 'within') {
     response.setHeader('content-type', 'application/json')
     response.write('{"object": "response", ')
   }
+}
+
+function flood(response: ServerResponse, kind: 'endless' | 'compressed'): void {
+  response.setHeader('content-type', 'application/json')
+  if (kind === 'compressed') response.setHeader('content-encoding', 'gzip')
+  const spaces = Buffer.alloc(1024 * 1024, ' ')
+  let count = 0
+  const source = new Readable({
+    read() {
+      count += 1
+      this.push(kind === 'compressed' && count > 1024 ? null : spaces)
+    },
+  })
+  // That the reader goes away is how it should end.
+  const onEnd = () => {}
+  if (kind === 'compressed') pipeline(source, createGzip(), response, onEnd)
+  else pipeline(source, response, onEnd)
 }
 
 function sendJson(response: ServerResponse, body: Json): void {

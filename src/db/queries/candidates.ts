@@ -19,6 +19,11 @@ export interface FoundVersion {
 /** What is looked for, and where. */
 export interface CandidateSearch {
   readonly model: string
+  /**
+   * What must hold of the model in the very moment of the search: `current`, that search is to use it, so that no
+   * version serves without a vector of it; `complete`, just the latter, for a model that stands in.
+   */
+  readonly mustBe: 'current' | 'complete'
   readonly vector: Float32Array
   readonly category?: string | undefined
   /** How many of the nearest. */
@@ -41,6 +46,11 @@ export interface CandidateSearch {
 //
 // The track record is read backwards along the primary key: nothing is written for it, and it costs the same with a
 // million executions behind it.
+//
+// Whether the model is the right one is read in the same snapshot: between two statements a switch can end and a version
+// go live that has no vector of the model. Of the current model every version that serves has one, since the pointer moves
+// and versions go live under one lock; to look for one that has none costs as much as the search of a large catalogue,
+// and is done only for a model that is not the current one.
 //
 // OFFSET 0 keeps a look-up per row from becoming a join of whole tables: in a database without statistics, as the
 // embedded one is for long, the planner expects one row and compares each with each.
@@ -90,29 +100,44 @@ const statement = (scope: string): string => `
     WHERE outcome = 'resolved' OR status = 'escalated'
     GROUP BY procedure_id
   )
-  SELECT f.id, f.procedure_key, f.version_number, f.issue_patterns, 1 - f.distance AS similarity,
+  SELECT m.is_right, f.id, f.procedure_key, f.version_number, f.issue_patterns, 1 - f.distance AS similarity,
     coalesce(r.runs, 0) AS runs, coalesce(r.successes, 0) AS successes
-  FROM found f LEFT JOIN records r ON r.procedure_id = f.procedure_id
-  WHERE f.place <= f.places`
+  FROM (
+    SELECT CASE $8 WHEN 'current'
+      THEN NOT EXISTS (SELECT FROM embedding_models WHERE is_current AND name <> $2)
+      ELSE NOT EXISTS (
+        SELECT FROM procedure_versions v
+        WHERE v.tenant_id = $1 AND v.status = 'active' AND NOT v.internal
+          AND NOT EXISTS (
+            SELECT FROM version_embeddings e
+            WHERE e.tenant_id = v.tenant_id AND e.version_id = v.id AND e.model = $2))
+      END AS is_right
+  ) m
+  LEFT JOIN found f ON f.place <= f.places
+  LEFT JOIN records r ON r.procedure_id = f.procedure_id`
 
 // Two statements, because one plan for "any category, or this one" could not use the index for the second.
 const inAny = statement('e.served_in IS NOT NULL')
-const inOne = statement('e.served_in = $8')
+const inOne = statement('e.served_in = $9')
 
 /**
  * The versions that serve and are nearest to a vector, and those one of whose patterns stands in a text; in no order, a
- * version that is both only once. Of equals those come first whose procedure key does.
+ * version that is both only once. Of equals those come first whose procedure key does. Undefined when the model is not
+ * what it must be.
  */
 export async function listCandidates(
   db: TenantDb,
-  { model, vector, category, nearest, text, tails, literal }: CandidateSearch,
-): Promise<readonly FoundVersion[]> {
-  const values = [db.tenantId, model, vectorText(vector), nearest, tails, text, literal]
+  { model, mustBe, vector, category, nearest, text, tails, literal }: CandidateSearch,
+): Promise<readonly FoundVersion[] | undefined> {
+  const values = [db.tenantId, model, vectorText(vector), nearest, tails, text, literal, mustBe]
   const rows =
     category === undefined
       ? await db.query('search', inAny, values)
       : await db.query('search_in_category', inOne, [...values, category])
-  return [...new Map(rows.map((row) => [row.id, toFoundVersion(row)])).values()]
+  // There is always a row: where nothing was found, it has no id.
+  if (rows.some(({ is_right: isRight }) => isRight !== true)) return undefined
+  const found = rows.filter(({ id }) => id !== null)
+  return [...new Map(found.map((row) => [row.id, toFoundVersion(row)])).values()]
 }
 
 function toFoundVersion(row: Record<string, unknown>): FoundVersion {

@@ -1,5 +1,6 @@
 import { toSql } from 'pgvector'
 import type { Id } from '../../domain/ids.ts'
+import { isJsonObject, type JsonSchema } from '../../domain/json.ts'
 import type { Db, TenantDb, Transaction } from '../connect.ts'
 
 /** The vector of a version's purpose under one model. */
@@ -76,6 +77,20 @@ export async function listServedVersions(db: Db): Promise<readonly ServedVersion
   }))
 }
 
+/**
+ * The different input schemas of the tenant's active versions that mark something as sensitive. A text may turn out to be
+ * for any of them.
+ */
+export async function listSensitiveInputs(db: TenantDb): Promise<readonly JsonSchema[]> {
+  const rows = await db.query('sensitive_inputs', sensitiveInputs, [db.tenantId])
+  return rows.map(({ input }) => input).filter(isJsonObject)
+}
+
+const sensitiveInputs = `
+  SELECT DISTINCT definition -> 'input' AS input
+  FROM procedure_versions
+  WHERE tenant_id = $1 AND status = 'active' AND definition @? '$.input.**.sensitive ? (@ == true)'`
+
 /** Makes the patterns of a version known that has just become active. They go by themselves when it no longer is. */
 export async function insertLiteralPatterns(
   transaction: Transaction,
@@ -97,20 +112,6 @@ export async function insertLiteralPatterns(
     )
     .execute()
 }
-
-/** True when some version of the tenant serves and has no vector of a model, so that a search by it would miss one. */
-export async function isModelIncomplete(db: TenantDb, model: string): Promise<boolean> {
-  const rows = await db.query('search_incomplete', incomplete, [db.tenantId, model])
-  return rows.length > 0
-}
-
-const incomplete = `
-  SELECT FROM procedure_versions v
-  WHERE v.tenant_id = $1 AND v.status = 'active' AND NOT v.internal
-    AND NOT EXISTS (
-      SELECT FROM version_embeddings e
-      WHERE e.tenant_id = v.tenant_id AND e.version_id = v.id AND e.model = $2)
-  LIMIT 1`
 
 /** A vector as the database takes it. */
 export function vectorText(vector: Float32Array): string {
