@@ -26,7 +26,7 @@ export function sensitiveValues(value: Json, schema: JsonSchema): readonly Json[
  * The schema itself and every schema that may apply to the same value: what it refers to, and all sides of its
  * `allOf`, `anyOf`, `oneOf`, `if`, `then`, `else` and `not`. An annotation in any of them is taken to hold.
  */
-function subschemasOf(schema: Json | undefined, root: JsonSchema): readonly JsonObject[] {
+export function subschemasOf(schema: Json | undefined, root: JsonSchema): readonly JsonObject[] {
   const found = new Set<JsonObject>()
   const add = (candidate: Json | undefined): void => {
     if (!isJsonObject(candidate) || found.has(candidate)) return
