@@ -51,6 +51,8 @@ const standsAlone =
  * Dates, amounts, counts, telephone numbers and other ids that are known are no rivals.
  */
 export function hasRival(value: string, { text, folded, pattern, others }: IdGround): boolean {
+  // Too much to look through: a whole log, say.
+  if ((folded.text.match(/[0-9]+/g)?.length ?? 0) > maxNumbers) return true
   const own = foldText(value).text
   const ownLetters = lettersIn(own)
   const isOwn = ({ start, end }: Span): boolean =>
@@ -62,7 +64,6 @@ export function hasRival(value: string, { text, folded, pattern, others }: IdGro
   const isPart = ({ start, end }: Span): boolean => !isWhole(text, ...folded.sourceOf(start, end))
   if (places.some((place) => isPart(place) && !isIn(known, place))) return true
   const alikes = pattern === undefined ? [] : findAlikes(pattern, folded)
-  // Too much to look through.
   if (alikes === undefined) return true
   const isRival = (span: Span): boolean =>
     !isOwn(span) && looksLikeId(folded.text.slice(span.start, span.end)) && !isIn(known, span)
@@ -77,8 +78,9 @@ export function hasRival(value: string, { text, folded, pattern, others }: IdGro
   return hasShape(own, rest) || goesOnAfter(own, rest)
 }
 
-/** Nobody names an id more often; going through them all takes its time. */
+/** Nobody names an id more often, or more numbers besides; going through them all takes its time. */
 const maxPlaces = 1_000
+const maxNumbers = 10_000
 
 /** Whether a part of a text is a known number, or a piece of one. */
 function isIn(known: KnownNumbers, part: Span): boolean {
