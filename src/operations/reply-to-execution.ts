@@ -6,6 +6,7 @@ import { isExecutionEnded } from '../domain/execution.ts'
 import type { Scope } from '../domain/expression.ts'
 import { fillInput } from '../domain/fill-input.ts'
 import type { Id } from '../domain/ids.ts'
+import { sensitiveInText } from '../domain/sensitive-text.ts'
 import type { Condition } from '../domain/step.ts'
 import { walkSteps } from '../domain/step.ts'
 import { scopeOf } from '../executor/evaluate.ts'
@@ -112,7 +113,10 @@ function modelReply(
     tools: [...walkSteps(definition.steps)].flatMap((step) => ('tool' in step ? [step.tool] : [])),
     wording: (ending === 'cancelled' ? undefined : definition.replies?.[ending]) ?? null,
     ticket: execution.ticket,
-    withheld: record.sensitive,
+    withheld: [
+      ...record.sensitive,
+      ...sensitiveInText(definition.input ?? {}, execution.ticket?.text ?? ''),
+    ],
   }
   return writeReply(model, briefing, {
     ending,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Json, JsonSchema } from '../domain/json.ts'
+import { maxShownLength } from '../domain/sensitive-text.ts'
 import { ModelFailed } from '../openai/failure.ts'
 import type { Question } from '../openai/structured-answer.ts'
 import { withinTime } from '../openai/within-time.ts'
@@ -136,7 +137,7 @@ async function askForDraft(
 
 function describe(briefing: Briefing, ground: ReplyGround): Readonly<Record<string, Json>> {
   const { procedure, completionConditions, escalationRules, tools, ticket, withheld } = briefing
-  const text = withhold(ticket?.text ?? '', withheld)
+  const text = withhold((ticket?.text ?? '').slice(0, maxShownLength), withheld)
   return {
     procedure,
     completionConditions,

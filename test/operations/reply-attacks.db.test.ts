@@ -152,6 +152,7 @@ const input = {
     pin: { type: 'string', source: 'caller' },
     wish: { type: 'string', source: 'caller' },
     account: { type: 'object', source: 'caller' },
+    card: { type: 'string', pattern: '^[0-9]{16}$', sensitive: true, source: 'caller' },
   },
 }
 let count = 0
@@ -487,6 +488,17 @@ describe('what is sensitive', () => {
     })
 
     expect(reply.text).toContain('our procedure')
+  })
+
+  it('is withheld from the ticket too where nothing took it up', async () => {
+    const { body } = await run({
+      steps: [bare('check_pin', { pin: 'x' })],
+      input: { transactionId: 'TXN-1' },
+      ticket: 'Charge 4111 1111 1111 1111, not 5555-5555-5555-4444',
+      say: ['Your request is resolved.'],
+    })
+
+    expect(body).toContain('Charge [withheld], not [withheld]')
   })
 
   it('is so inside of what the tool was given as a whole', async () => {
