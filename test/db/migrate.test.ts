@@ -31,10 +31,11 @@ describe('a schema', () => {
   })
 
   it('that lacks some is refused with their names and the command to run', () => {
-    const check = () => checkSchema(all.slice(0, -1), 'db.example:5432/desk')
+    const check = () => checkSchema(all.slice(0, -2), 'db.example:5432/desk')
+    const missing = all.slice(-2).map(({ name }) => name)
 
     expect(check).toThrow(
-      "The schema of db.example:5432/desk is older than this code: it lacks 0009-served. Run 'stepwarden migrate'.",
+      `The schema of db.example:5432/desk is older than this code: it lacks ${missing.join(', ')}. Run 'stepwarden migrate'.`,
     )
   })
 
