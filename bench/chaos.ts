@@ -84,9 +84,10 @@ async function main(args: readonly string[], serverUrl: string | undefined): Pro
     )
     return 1
   }
-  const { takeOverMs, replacementMs, ...result } = await tryIt(serverUrl, options)
+  const { amidKillsMs, takeOverMs, replacementMs, ...result } = await tryIt(serverUrl, options)
   const report = {
     ...result,
+    amidKillsMs: spread(amidKillsMs),
     takeOverMs: spread(takeOverMs),
     replacementMs: spread(replacementMs),
   }

@@ -15,9 +15,11 @@ export interface Disturbances {
   readonly kills: Readonly<Record<string, number>>
   readonly freezes: number
   readonly cuts: number
-  /** For each killed worker that had runs in flight: milliseconds until all of these had ended. */
+  /** For each run that a killed worker had, while others were killed as well: milliseconds until it had ended. */
+  readonly amidKillsMs: readonly number[]
+  /** One of two workers killed: milliseconds until all that it had in flight had ended with the other. */
   readonly takeOverMs: readonly number[]
-  /** The same from when the only worker was replaced, counted from the start of the new process. */
+  /** The only worker killed and replaced: the same, from the start of the new process. */
   readonly replacementMs: readonly number[]
 }
 
@@ -61,7 +63,7 @@ export async function conduct(
 ): Promise<Disturbances> {
   const random = randomOf(options.seed)
   const kills: Record<string, number> = {}
-  const takeOverMs: number[] = []
+  const amidKillsMs: number[] = []
   let killed = 0
   let freezes = 0
   let cuts = 0
@@ -148,7 +150,7 @@ export async function conduct(
         [[...worked.keys()]],
       )
       for (const { id } of ended.rows) {
-        takeOverMs.push(now - (worked.get(id) ?? now))
+        amidKillsMs.push(now - (worked.get(id) ?? now))
         worked.delete(id)
       }
       await sleep(50)
@@ -195,8 +197,14 @@ export async function conduct(
   isSubmitting = false
   await Promise.all([submitting, watching])
   progress('no more disturbances: waiting for what is left')
-  const replacementMs = await recoverAlone()
-  return { kills, freezes, cuts, takeOverMs, replacementMs }
+  await workOffAll()
+  const takeOverMs: number[] = []
+  const replacementMs: number[] = []
+  for (let round = 0; round < options.replacements; round++) {
+    takeOverMs.push(await recover(round, true))
+    replacementMs.push(await recover(round, false))
+  }
+  return { kills, freezes, cuts, amidKillsMs, takeOverMs, replacementMs }
 
   async function workOffAll(): Promise<void> {
     const worker = startWorker({ ...order, seed: options.seed, concurrency: 8, clockOffMs: 0 })
@@ -208,31 +216,34 @@ export async function conduct(
     if ((await open()) > 0) await workOffAll()
   }
 
-  /** One worker alone, killed with runs in flight and replaced; then what is left is worked off. */
-  async function recoverAlone(): Promise<readonly number[]> {
-    const times: number[] = []
-    await workOffAll()
-    for (let round = 0; round < options.replacements; round++) {
-      const seed = options.seed + 2_000_000 + round
-      const first = startWorker({ ...order, seed, concurrency: 8, clockOffMs: 0 })
-      await first.ready
-      for (let index = 0; index < 8; index++) {
-        await client.startExecution({
-          procedureKey: 'CHAOS_REPEATABLE',
-          input: { customerId: `alone-${round}-${index}` },
-          detach: true,
-        })
-      }
-      while ((await count(`FROM executions WHERE status = 'running'`)) < 8) await sleep(5)
-      first.child.kill('SIGKILL')
-      await first.ended
-      const startedAt = performance.now()
-      const second = startWorker({ ...order, seed: seed + 1, concurrency: 8, clockOffMs: 0 })
-      while ((await open()) > 0) await sleep(10)
-      times.push(performance.now() - startedAt)
-      second.child.kill('SIGTERM')
-      await second.ended
+  /** Kills a worker with eight runs in flight, with another one beside it or replaced at once. */
+  async function recover(round: number, isBeside: boolean): Promise<number> {
+    const start = (more: number) =>
+      startWorker({
+        ...order,
+        seed: options.seed + 2_000_000 + 10 * round + more,
+        concurrency: 8,
+        clockOffMs: 0,
+      })
+    const first = start(0)
+    const beside = isBeside ? start(1) : undefined
+    await Promise.all([first.ready, beside?.ready])
+    for (let index = 0; index < (isBeside ? 16 : 8); index++) {
+      await client.startExecution({
+        procedureKey: 'CHAOS_REPEATABLE',
+        input: { customerId: `alone-${round}-${index}` },
+        detach: true,
+      })
     }
-    return times
+    while ((await count(`FROM executions WHERE status = 'running'`)) < 8) await sleep(2)
+    first.child.kill('SIGKILL')
+    await first.ended
+    const startedAt = performance.now()
+    const second = beside ?? start(1)
+    while ((await open()) > 0) await sleep(10)
+    const ms = performance.now() - startedAt
+    second.child.kill('SIGTERM')
+    await second.ended
+    return ms
   }
 }
