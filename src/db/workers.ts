@@ -7,9 +7,6 @@ import type { Database } from './connect.ts'
 export interface Worker extends AsyncDisposable {
   readonly id: Id<'worker'>
   readonly lease: Lease
-  /** True once `stop` was called: runs give themselves back before their next step. */
-  readonly isStopping: boolean
-  stop(): void
 }
 
 /** How long a worker is believed to live after its last sign of life, by the database's clock. */
@@ -39,7 +36,6 @@ export async function registerWorker(
   const id = newId('worker', clock.now())
   const lockKey = Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
   let heldUntil = 0
-  let isStopping = false
 
   async function renewLease(): Promise<void> {
     const sentAt = performance.now()
@@ -60,12 +56,6 @@ export async function registerWorker(
   return {
     id,
     lease: { isHeld: () => performance.now() < heldUntil, renew: renewLease },
-    get isStopping() {
-      return isStopping
-    },
-    stop() {
-      isStopping = true
-    },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       await database.system.query('worker_remove', remove, [id])

@@ -38,6 +38,7 @@ export interface RunExtras {
   readonly onSteps?: Caller['onSteps']
   /** What a model was asked to read in the ticket; kept with the reply. */
   readonly inputRecord?: InputRecord | undefined
+  readonly isStopping?: () => boolean
 }
 
 /**
@@ -71,18 +72,20 @@ export async function startAndRun(
  */
 export async function carryOnAll(app: AppContext): Promise<readonly Id<'execution'>[]> {
   const done: Id<'execution'>[] = []
-  const failed = new Map<string, Claim>()
+  const kept = new Map<string, Claim>()
   await takeFromTheGone(app)
   for (;;) {
     // One at a time: should it end this process, it alone was with it.
     const [claim] = await claimNext(app)
     if (claim === undefined) break
-    // One that has failed is kept until the others were tried, or it would be claimed again and again.
-    if (failed.has(claim.executionId)) failed.set(claim.executionId, claim)
-    else if (await carryOnOne(app, claim)) done.push(claim.executionId)
-    else failed.set(claim.executionId, claim)
+    const { executionId } = claim
+    // One that has failed, or that waits again for a clock that is behind, is kept until the others were tried: it would
+    // be claimed again and again.
+    if (kept.has(executionId) || done.includes(executionId)) kept.set(executionId, claim)
+    else if (await carryOnOne(app, claim)) done.push(executionId)
+    else kept.set(executionId, claim)
   }
-  for (const claim of failed.values()) await leave(app, claim, 0)
+  for (const claim of kept.values()) await leave(app, claim, 0)
   return done
 }
 
@@ -109,10 +112,17 @@ export function claimWork(
   return claimExecutions(app.database, app.worker.id, max, which)
 }
 
-/** Carries a claimed execution on, and answers whether that went well. It never throws. */
-export async function carryOnOne(app: AppContext, claim: Claim): Promise<boolean> {
+/**
+ * Carries a claimed execution on, and answers whether that went well. It never throws. Once `isStopping`, the run gives
+ * itself back before its next step.
+ */
+export async function carryOnOne(
+  app: AppContext,
+  claim: Claim,
+  isStopping?: () => boolean,
+): Promise<boolean> {
   try {
-    await holding(app, claim, () => carryOn(app, claim))
+    await holding(app, claim, () => carryOn(app, claim, isStopping))
     return true
   } catch (error) {
     const { executionId } = claim
@@ -139,7 +149,7 @@ export async function carryOnById(
 }
 
 /** What becomes of an execution that was claimed. */
-async function carryOn(app: AppContext, claim: Claim): Promise<void> {
+async function carryOn(app: AppContext, claim: Claim, isStopping?: () => boolean): Promise<void> {
   const { executionId } = claim
   const db = app.database.forTenant(claim.tenantId)
   const execution = await findExecution(db.kysely, executionId)
@@ -149,7 +159,10 @@ async function carryOn(app: AppContext, claim: Claim): Promise<void> {
   const plan = await planOfExecution(app, db, execution)
   const rows = await listSteps(db.kysely, executionId)
   const { agrees, divergence, state } = replay(plan, toRecord(execution, rows))
-  if (agrees) return carryOut(app, db, plan, state, claim, execution.durability, {}, execution)
+  if (agrees) {
+    const extras = isStopping && { isStopping }
+    return carryOut(app, db, plan, state, claim, execution.durability, extras, execution)
+  }
   app.log.error({ executionId, divergence }, 'the record does not follow from the definition')
   return endFor(app, claim, 'internal_error')
 }
@@ -190,7 +203,7 @@ async function carryOut(
   state: ExecutionState,
   claim: Claim,
   durability: Durability,
-  { onSteps, inputRecord }: RunExtras = {},
+  { onSteps, inputRecord, isStopping }: RunExtras = {},
   flags?: Flags,
 ): Promise<void> {
   const { executionId } = claim
@@ -199,7 +212,7 @@ async function carryOut(
     tools: app.tools,
     clock: app.clock,
     lease: app.worker.lease,
-    isStopping: () => app.worker.isStopping,
+    ...(isStopping && { isStopping }),
     onLateOutcome: (row) => void keepLateOutcome(app, db, executionId, row),
     ...(app.onBoundary && { onBoundary: app.onBoundary }),
     ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows) }),

@@ -45,7 +45,7 @@ export function startWorking(
   })
 
   async function run(claim: Parameters<typeof carryOnOne>[1]): Promise<void> {
-    const went = await carryOnOne(app, claim)
+    const went = await carryOnOne(app, claim, () => stopping.signal.aborted)
     if (went) onCarriedOn?.(claim.executionId)
     // What failed is claimed again at once; a moment in between keeps it from taking all of the worker's time.
     else await pause(pollMs, stopping.signal)
@@ -78,12 +78,10 @@ export function startWorking(
           running.add(one)
         }
         pauseMs = firstPauseMs
-        // As long as there is work, the next is looked for as soon as a place is free.
-        if (claims.length > 0 && running.size >= concurrency) await Promise.race(running)
-        else if (claims.length === 0) {
-          if (running.size === 0) becomeIdle()
-          await pause(pollMs, stopping.signal)
-        }
+        if (claims.length === 0 && running.size === 0) becomeIdle()
+        // Where all places are taken there may be more: it is looked for as soon as one is free.
+        if (running.size >= concurrency) await Promise.race(running)
+        else await pause(pollMs, stopping.signal)
       } catch (error) {
         app.log.warn({ err: error, pauseMs }, 'work could not be looked for; it is tried again')
         await pause(pauseMs, stopping.signal)
@@ -95,7 +93,6 @@ export function startWorking(
   const looping = loop()
   return {
     async stop(graceMs = 10_000) {
-      app.worker.stop()
       stopping.abort()
       const done = new AbortController()
       const all = looping.then(() => Promise.allSettled(running)).then(() => done.abort())

@@ -318,6 +318,18 @@ describe('a worker that is stopped', () => {
     expect((await get(execution.id)).execution.takeOverCount).toBe(0)
   })
 
+  it('leaves the service as it was: what is started then is carried out', async () => {
+    const key = await procedureOf({ tool: 'read' })
+    await using stopped = await another()
+    await startWorking(stopped, { pollMs: 10 }).stop()
+
+    const { execution } = await operations.startExecution.invoke(stopped, caller, {
+      procedureKey: key,
+    })
+
+    expect(execution.outcome).toBe('resolved')
+  })
+
   it('does not wait longer than it is given', async () => {
     const key = await procedureOf({ tool: 'write' })
     const { execution } = await start(key, { detach: true })

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { type Mark, markExecution } from '../db/queries/work.ts'
+import { carryOnById } from './carry-out.ts'
+import { defineAdministration } from './define.ts'
+import { runOutput } from './execution-output.ts'
+import { lockGoing, readRun } from './read-run.ts'
+import { executionId } from './shapes.ts'
+
+/**
+ * Ends an execution as cancelled, before its next step: at once when nobody works on it. A write that is under way is
+ * let finish and recorded first.
+ */
+export const cancelExecution = defineControl('cancelExecution', 'cancel', {
+  summary: 'Stop an execution before its next step',
+  action: 'execution.cancel_requested',
+  goesOn: true,
+})
+
+/** Holds an execution before its next step until it is resumed; no timer wakes it meanwhile. */
+export const pauseExecution = defineControl('pauseExecution', 'pause', {
+  summary: 'Hold an execution before its next step, until it is resumed',
+  action: 'execution.pause_requested',
+  goesOn: false,
+})
+
+/** Lets a paused execution go on: in this process, to its end or its next wait. */
+export const resumeExecution = defineControl('resumeExecution', 'resume', {
+  summary: 'Let a paused execution go on',
+  action: 'execution.resumed',
+  goesOn: true,
+})
+
+/** A mark that a person puts on an execution; the answer is how it stands then. */
+function defineControl(
+  name: string,
+  mark: Mark,
+  {
+    summary,
+    action,
+    goesOn,
+  }: {
+    readonly summary: string
+    /** For the audit log. */
+    readonly action: string
+    /** Whether this process takes the execution up then, unless another one has it. */
+    readonly goesOn: boolean
+  },
+) {
+  return defineAdministration({
+    name,
+    summary,
+    input: z.strictObject({ executionId }),
+    output: runOutput,
+    errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_ENDED'],
+    roles: ['agent', 'admin'],
+    async change(context, transaction, { executionId: id }) {
+      const { app, db } = context
+      const { status } = await lockGoing(transaction, id)
+      await markExecution(transaction, mark, id, new Date(app.clock.now()))
+      return {
+        audit: [{ action, entityKind: 'execution', entityId: id, details: { status } }],
+        output: async () => {
+          if (goesOn) await carryOnById(app, db, id)
+          return readRun(context, id)
+        },
+      }
+    },
+  })
+}
