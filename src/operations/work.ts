@@ -1,4 +1,5 @@
 import type { AppContext } from '../context.ts'
+import { ServiceError } from '../domain/errors.ts'
 import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
 
 /** How a process works on the executions that nobody has. */
@@ -32,11 +33,20 @@ const drainMs = 2_000
 const firstPauseMs = 250
 const longestPauseMs = 5_000
 
-/** Works on the executions that nobody has, until it is stopped. What goes wrong is logged, and tried again. */
+/**
+ * Works on the executions that nobody has, until it is stopped. What goes wrong is logged, and tried again.
+ *
+ * @throws ServiceError `REQUEST_INVALID` for a concurrency below 1.
+ */
 export function startWorking(
   app: AppContext,
   { concurrency = 16, pollMs = 250, onCarriedOn }: WorkOptions = {},
 ): Working {
+  if (!(concurrency >= 1)) {
+    const message = `must be at least 1, found ${concurrency}`
+    const problems = [{ path: 'concurrency', message }]
+    throw new ServiceError('REQUEST_INVALID', { operation: 'work', problems })
+  }
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
   let becomeIdle = (): void => {}

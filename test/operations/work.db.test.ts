@@ -294,6 +294,10 @@ it('after a restored backup everything that goes on is held, until a person lets
   expect(await statusOf(execution.id)).toBe('resolved')
 })
 
+it('a worker without a place for a run is refused', () => {
+  expect(() => startWorking(app, { concurrency: 0 })).toThrow('must be at least 1, found 0')
+})
+
 describe('a worker that is stopped', () => {
   it('lets each run finish the step that it is at, and gives it back to the next', async () => {
     const key = await procedureOf({ tool: 'write' }, { tool: 'read' })
