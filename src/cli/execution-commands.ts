@@ -1,11 +1,9 @@
-import {
-  cancelExecution,
-  pauseExecution,
-  resumeExecution,
-} from '../operations/control-execution.ts'
+import { cancelExecution } from '../operations/cancel-execution.ts'
 import { getExecution } from '../operations/get-execution.ts'
 import { listExecutions } from '../operations/list-executions.ts'
+import { pauseExecution } from '../operations/pause-execution.ts'
 import { replayExecution } from '../operations/replay-execution.ts'
+import { resumeExecution } from '../operations/resume-execution.ts'
 import { startExecution } from '../operations/start-execution.ts'
 import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
 import { exitCodes, usageError } from './failures.ts'

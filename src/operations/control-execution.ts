@@ -6,32 +6,8 @@ import { runOutput } from './execution-output.ts'
 import { lockGoing, readRun } from './read-run.ts'
 import { executionId } from './shapes.ts'
 
-/**
- * Ends an execution as cancelled, before its next step: at once when nobody works on it. A write that is under way is
- * let finish and recorded first.
- */
-export const cancelExecution = defineControl('cancelExecution', 'cancel', {
-  summary: 'Stop an execution before its next step',
-  action: 'execution.cancel_requested',
-  goesOn: true,
-})
-
-/** Holds an execution before its next step until it is resumed; no timer wakes it meanwhile. */
-export const pauseExecution = defineControl('pauseExecution', 'pause', {
-  summary: 'Hold an execution before its next step, until it is resumed',
-  action: 'execution.pause_requested',
-  goesOn: false,
-})
-
-/** Lets a paused execution go on: in this process, to its end or its next wait. */
-export const resumeExecution = defineControl('resumeExecution', 'resume', {
-  summary: 'Let a paused execution go on',
-  action: 'execution.resumed',
-  goesOn: true,
-})
-
 /** A mark that a person puts on an execution; the answer is how it stands then. */
-function defineControl(
+export function defineControl(
   name: string,
   mark: Mark,
   {
