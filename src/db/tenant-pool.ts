@@ -1,6 +1,7 @@
 import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely'
 import type pg from 'pg'
 import { ServiceError } from '../domain/errors.ts'
+import { type HotStatement, runHot, type TextValue } from './hot-statement.ts'
 import type { Tables } from './tables.ts'
 
 /** A handle that reads, or opens a transaction. */
@@ -8,7 +9,7 @@ export type Db = Kysely<Tables>
 /** A handle for what must be part of a change. */
 export type Transaction = KyselyTransaction<Tables>
 
-/** Two ways to one pool: built queries, and hot statements that stay prepared. */
+/** Ways to one pool: built queries, and statements that stay prepared. */
 export interface DatabaseHandle {
   readonly kysely: Db
   /**
@@ -22,6 +23,13 @@ export interface DatabaseHandle {
     text: string,
     values: readonly unknown[],
   ): Promise<readonly Row[]>
+  /**
+   * The same for a statement whose rows nobody reads: answers how many rows its outermost part has written. Half the
+   * cost of `query`.
+   *
+   * @throws ServiceError as `query` does.
+   */
+  run(statement: HotStatement, values: readonly TextValue[]): Promise<number>
 }
 
 /** A handle that sees and writes one tenant's rows only. */
@@ -56,6 +64,14 @@ export class TenantPool {
         const pool = { connect, end: async () => {} }
         kysely ??= new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
         return kysely
+      },
+      run: async (statement, values) => {
+        const client = await connect()
+        try {
+          return await runHot(client, statement, values)
+        } finally {
+          client.release()
+        }
       },
       async query<Row extends pg.QueryResultRow>(
         name: string,

@@ -10,7 +10,6 @@ export interface ToolCall {
   readonly tool: string
   readonly contractHash: string
   readonly effect: 'read' | 'write'
-  readonly idempotencyKey: string
   /** Per attempt. */
   readonly timeoutMs: number
   /** Epoch milliseconds before which the attempt must not be made. */
@@ -69,20 +68,18 @@ export function beginStep(
   }
 }
 
+/** One key for all attempts of a step and all who make them, and never another step's. */
+export function idempotencyKeyOf(executionId: string, { stepKey, iteration }: StepRow): string {
+  // A list of texts is its own canonical form.
+  return sha256(JSON.stringify([executionId, stepKey, iteration]))
+}
+
 /** The call that a running tool row stands for. */
-export function toolCallOf(
-  state: ExecutionState,
-  node: ToolNode,
-  pinned: PinnedTool,
-  row: StepRow,
-  notBefore: number,
-): ToolCall {
+export function toolCallOf(node: ToolNode, pinned: PinnedTool, notBefore: number): ToolCall {
   return {
     tool: pinned.contract.name,
     contractHash: pinned.contractHash,
     effect: pinned.contract.effect,
-    // A list of texts is its own canonical form.
-    idempotencyKey: sha256(JSON.stringify([state.start.executionId, row.stepKey, row.iteration])),
     timeoutMs: node.timeoutMs ?? pinned.contract.timeoutMs,
     notBefore,
   }
@@ -119,7 +116,7 @@ function beginTool(plan: Plan, state: ExecutionState, node: ToolNode, row: StepR
     return fail('input_invalid', `'${name}' cannot take this input: ${found.join('; ')}`)
   }
   const running: StepRow = { ...row, input: input.value }
-  return { row: running, call: toolCallOf(state, node, pinned, running, at) }
+  return { row: running, call: toolCallOf(node, pinned, at) }
 }
 
 function beginRequire(plan: Plan, state: ExecutionState, node: RequireNode, row: StepRow): StepRow {

@@ -9,6 +9,11 @@ import type { Clock } from './ports.ts'
 /** The largest output that is recorded, in bytes of JSON. */
 const maxOutputBytes = 1024 * 1024
 
+/** What a call is told, with a key that is made only when the tool asks for it: most that read never do. */
+type CallContext = Omit<ToolContext, 'idempotencyKey' | 'signal'> & {
+  readonly idempotencyKey: () => string
+}
+
 /**
  * Calls a tool once and says what came of it: never throws, and never outlasts the time-out, even when the tool ignores
  * its signal. What a tool throws is believed only when it is `ToolRefused` or `ToolFailed`; all else is unknown.
@@ -17,7 +22,7 @@ export async function callTool(
   tool: Tool,
   pinned: PinnedTool,
   input: JsonObject,
-  context: Omit<ToolContext, 'signal'>,
+  context: CallContext,
   timeoutMs: number,
   clock: Clock,
 ): Promise<ToolObservation> {
@@ -29,10 +34,12 @@ export async function callTool(
       timer = setTimeout(resolve, timeoutMs, timeoutMark)
       // Nothing that the service goes on to use is handed out: input and principal are the tool's own copies.
       const given = {
-        idempotencyKey: context.idempotencyKey,
         tenantId: context.tenantId,
         executionId: context.executionId,
         principal: copyJson(context.principal),
+        get idempotencyKey() {
+          return context.idempotencyKey()
+        },
         get signal() {
           return abort.signal
         },

@@ -46,7 +46,7 @@ export function decide(plan: Plan, state: ExecutionState, now: number): Command 
       testInput(plan, state) ?? testPreconditions(plan, state) ?? testDueRules(plan, state)
     return ending === undefined ? begin(plan, state, plan.first, at) : end(plan, state, ending, at)
   }
-  if (last.status === 'running' && last.kind === 'tool') return goOnWithTool(plan, state, last, at)
+  if (last.status === 'running' && last.kind === 'tool') return goOnWithTool(plan, last, at)
   const ended = endingAfter(plan, last)
   // A run that escalates already needs no rule to say so; every other end hears the rules first.
   const ending = ended?.kind === 'escalated' ? ended : (testDueRules(plan, state) ?? ended)
@@ -207,7 +207,7 @@ function begin(plan: Plan, state: ExecutionState, node: PlanNode, at: number): C
   return call === undefined ? { kind: 'record', row } : { kind: 'callTool', row, call }
 }
 
-function goOnWithTool(plan: Plan, state: ExecutionState, row: StepRow, at: number): Command {
+function goOnWithTool(plan: Plan, row: StepRow, at: number): Command {
   const node = toolNodeOf(plan, row.stepKey)
   const pinned = plan.tools.get(node.step.tool)
   if (pinned === undefined)
@@ -221,7 +221,7 @@ function goOnWithTool(plan: Plan, state: ExecutionState, row: StepRow, at: numbe
   return {
     kind: 'callTool',
     row: again,
-    call: toolCallOf(state, node, pinned, again, next.notBefore),
+    call: toolCallOf(node, pinned, next.notBefore),
   }
 }
 

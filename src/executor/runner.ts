@@ -3,7 +3,7 @@ import type { Durability, ExecutionEnd, StepRow } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { apply, type ExecutionState } from './apply.ts'
 import { isAttemptOpen, recordAttempt, type ToolObservation } from './attempt.ts'
-import type { ToolCall } from './begin-step.ts'
+import { idempotencyKeyOf, type ToolCall } from './begin-step.ts'
 import { callTool } from './call-tool.ts'
 import { concludeAttempt, decide, endFromOutside } from './decide.ts'
 import type { Plan } from './plan.ts'
@@ -185,12 +185,9 @@ class Run {
       throw new TypeError(`step ${row.stepKey} was begun without a pinned tool or an input`)
     }
     const { tenantId, executionId } = this.#claim
-    const context = {
-      idempotencyKey: call.idempotencyKey,
-      tenantId,
-      executionId,
-      principal: this.#state.start.requester,
-    }
+    const principal = this.#state.start.requester
+    const idempotencyKey = () => idempotencyKeyOf(executionId, row)
+    const context = { tenantId, executionId, principal, idempotencyKey }
     return callTool(tool, pinned, row.input, context, call.timeoutMs, clock)
   }
 

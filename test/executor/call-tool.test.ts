@@ -30,7 +30,7 @@ function call(
   }
   // A tool may be plain JavaScript, which answers what it likes.
   const tool: Tool = { contract, contractHash: 'hash', run: run as Tool['run'] }
-  const context = { idempotencyKey: 'key', tenantId, executionId, principal }
+  const context = { idempotencyKey: () => 'key', tenantId, executionId, principal }
   return callTool(tool, pinned, input, context, timeoutMs, clock)
 }
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Definition } from '../../src/domain/definition.ts'
+import type { StepRow } from '../../src/domain/execution.ts'
 import type { Step } from '../../src/domain/step.ts'
 import { initialState } from '../../src/executor/apply.ts'
+import { idempotencyKeyOf } from '../../src/executor/begin-step.ts'
 import { decide } from '../../src/executor/decide.ts'
 import { contractOf, definitionOf, planOf, startedAt, startOf, walk } from '../support/walk.ts'
 
@@ -284,18 +286,15 @@ describe('attempts', () => {
     expect(end.reason?.code).toBe('tool_failed')
   })
 
-  it('uses one idempotency key for all attempts of a step', () => {
-    const { calls } = failing('failed', 2, [
-      { ...look, retry },
-      { ...pay, retry },
-    ])
+  it('use one idempotency key, which no other step, pass or execution has', () => {
+    const { rows } = failing('failed', 2, [{ ...look, retry }, pay])
+    const [first, second] = rows as [StepRow, StepRow]
+    const key = idempotencyKeyOf('exec_1', first)
 
-    expect(
-      new Set(
-        calls.filter(({ tool }) => tool === 'pay').map(({ idempotencyKey }) => idempotencyKey),
-      ).size,
-    ).toBe(1)
-    expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2)
+    expect(idempotencyKeyOf('exec_1', { ...first, attempt: 2 })).toBe(key)
+    expect(idempotencyKeyOf('exec_1', second)).not.toBe(key)
+    expect(idempotencyKeyOf('exec_1', { ...first, iteration: '2' })).not.toBe(key)
+    expect(idempotencyKeyOf('exec_2', first)).not.toBe(key)
   })
 
   it.each(['error', 'timeout', 'interrupted'] as const)(

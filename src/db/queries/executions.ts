@@ -96,7 +96,9 @@ export interface NewExecution {
   readonly inputSources?: InputSources | undefined
 }
 
-const insert = `
+const insert = {
+  name: 'execution_insert',
+  text: `
   INSERT INTO executions (
     tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, status,
     semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of,
@@ -105,8 +107,8 @@ const insert = `
   VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $20::text IS NULL THEN 'pending' ELSE 'running' END, $8, $9,
     'automatic', $10::jsonb, $11::jsonb, $12::jsonb, $13, $14, $15::jsonb, $16, $17, $18, $19::jsonb, 1, $20, 1, $21,
     CASE WHEN $20::text IS NOT NULL THEN $21::timestamptz END, $22::jsonb, $23::jsonb)
-  ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
-  RETURNING id`
+  ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
+}
 
 /**
  * Stores a new execution in one commit: running and claimed by the worker, or pending for any. Answers its claim, or
@@ -119,16 +121,16 @@ export async function insertExecution(
   execution: NewExecution,
 ): Promise<Claim | undefined> {
   const { start, version } = execution
-  const rows = await db
-    .query('execution_insert', insert, [
+  const count = await db
+    .run(insert, [
       start.tenantId,
       start.executionId,
       version.procedureId,
       version.procedureKey,
       version.id,
-      version.versionNumber,
+      String(version.versionNumber),
       version.definitionHash,
-      semanticsVersion,
+      String(semanticsVersion),
       execution.durability,
       canonicalJson(start.input),
       start.ticket === null ? null : canonicalJson(start.ticket),
@@ -141,7 +143,7 @@ export async function insertExecution(
       execution.requestHash,
       canonicalJson(version.toolContracts),
       execution.workerId,
-      new Date(start.startedAt),
+      new Date(start.startedAt).toISOString(),
       jsonOrNull(execution.selection),
       jsonOrNull(execution.inputSources),
     ])
@@ -150,7 +152,7 @@ export async function insertExecution(
       const { procedureKey } = version
       throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey }, { cause: error })
     })
-  if (rows.length === 0) return undefined
+  if (count === 0) return undefined
   return { tenantId: start.tenantId, executionId: start.executionId, fence: 1 }
 }
 

@@ -1,0 +1,204 @@
+import type { Commit } from '../executor/ports.ts'
+import type { HotStatement } from './hot-statement.ts'
+
+/** The columns that a new step row is written with, and what its parameters are cast to. */
+const stepColumns = [
+  ['ordinal', 'int'],
+  ['step_key', 'text'],
+  ['iteration', 'text'],
+  ['kind', 'text'],
+  ['status', 'text'],
+  ['attempt', 'int'],
+  ['tool', 'text'],
+  ['input', 'jsonb'],
+  ['output', 'jsonb'],
+  ['error', 'jsonb'],
+  ['attempts', 'jsonb'],
+  ['started_at', 'timestamptz'],
+  ['ended_at', 'timestamptz'],
+] as const
+
+export type StepColumn = (typeof stepColumns)[number][0]
+
+const columnNames = stepColumns.map(([name]) => name).join(', ')
+const recordType = stepColumns.map((column) => column.join(' ')).join(', ')
+const changedColumns = ['status', 'attempt', 'output', 'error', 'attempts', 'ended_at']
+
+/** Up to so many rows travel as plain parameters, which cost the server a third less than one JSON text. */
+const maxPlainRows = 8
+
+/** How a list of rows travels: a number of rows of plain parameters, or all in one JSON parameter. */
+export type RowsForm = number | 'json'
+
+export function formOf(rows: readonly unknown[]): RowsForm {
+  return rows.length > maxPlainRows ? 'json' : rows.length
+}
+
+/** What a commit does to the execution besides counting its revision up. */
+type Ending = 'go' | 'leave' | 'end' | 'escalate'
+
+/** What makes two commits the same statement. */
+interface Shape {
+  readonly ending: Ending
+  readonly added: RowsForm
+  readonly changed: RowsForm
+  readonly hasIntent: boolean
+}
+
+/** The statements of one shape, made once, so that they stay prepared under their names. */
+export interface CommitStatements {
+  /** Writes nothing when the claim is lost, or when the execution is to be paused or cancelled; answers no rows. */
+  readonly quick: HotStatement
+  /** Writes nothing when the claim is lost; answers what is wanted of the execution, and leaves an intent out then. */
+  readonly heedful: HotStatement
+}
+
+const known = new Map<number, CommitStatements>()
+
+export function statementsFor({ added, changed, end, leave, intent }: Commit): CommitStatements {
+  const shape: Shape = {
+    ending: endingOf(end, leave),
+    added: formOf(added),
+    changed: formOf(changed),
+    hasIntent: intent !== undefined,
+  }
+  const number = numberOf(shape)
+  const found = known.get(number)
+  if (found !== undefined) return found
+  const name = `${shape.ending}_${shape.added}_${shape.changed}`
+  const parameters = new Parameters()
+  const made = {
+    quick: { name: `commit_${name}`, text: quickText(shape, parameters) },
+    heedful: {
+      name: `heed_${name}${shape.hasIntent ? '_intent' : ''}`,
+      text: heedfulText(shape, parameters.count),
+    },
+  }
+  known.set(number, made)
+  return made
+}
+
+const endings = ['go', 'leave', 'end', 'escalate'] as const
+
+/** Tells shapes apart without making a text of each. */
+function numberOf({ ending, added, changed, hasIntent }: Shape): number {
+  const digit = (form: RowsForm): number => (form === 'json' ? maxPlainRows + 1 : form)
+  const base = maxPlainRows + 2
+  const rows = digit(added) * base + digit(changed)
+  return (rows * endings.length + endings.indexOf(ending)) * 2 + (hasIntent ? 1 : 0)
+}
+
+function endingOf(end: Commit['end'], leave: Commit['leave']): Ending {
+  if (end !== undefined) return end.status === 'escalated' ? 'escalate' : 'end'
+  return leave === undefined ? 'go' : 'leave'
+}
+
+/** Numbers parameters in the order in which they are asked for, after the claim's three. */
+class Parameters {
+  count = 3
+
+  next(type: string): string {
+    this.count += 1
+    return `$${this.count}::${type}`
+  }
+}
+
+/** The last part is the statement itself: a twentieth cheaper than one that only gathers what its parts have done. */
+function quickText(shape: Shape, parameters: Parameters): string {
+  const unflagged = ' AND cancel_requested_at IS NULL AND pause_requested_at IS NULL'
+  const update = updateExecution(shape.ending, parameters, unflagged)
+  const further = furtherParts(shape, parameters)
+  const last = further.at(-1)
+  if (last === undefined) return update
+  const parts = [
+    `e AS (${update} RETURNING revision, reason, ticket, ended_at)`,
+    ...further.slice(0, -1).map(asPart),
+  ]
+  return `WITH ${parts.join(',\n')}\n${last.text}`
+}
+
+/** Takes what the quick one takes and then, with an intent, its ordinal and whether it is made despite a cancellation. */
+function heedfulText(shape: Shape, quickParameterCount: number): string {
+  const parameters = new Parameters()
+  const flags = 'cancel_requested_at, pause_requested_at'
+  const update = updateExecution(shape.ending, parameters, '')
+  // An intent is not written once somebody wants the run to stop, so that none is there of a call that is never made.
+  const mayBegin = `(r.ordinal <> $${quickParameterCount + 1}::int OR (e.pause_requested_at IS NULL
+    AND ($${quickParameterCount + 2}::boolean OR e.cancel_requested_at IS NULL)))`
+  const parts = [
+    `e AS (${update} RETURNING revision, reason, ticket, ended_at, ${flags})`,
+    ...furtherParts(shape, parameters, shape.hasIntent ? mayBegin : undefined).map(asPart),
+  ]
+  return `WITH ${parts.join(',\n')}\nSELECT ${flags} FROM e`
+}
+
+/** A statement that selects from the updated execution, so that it writes only if that did. */
+interface Part {
+  readonly name: string
+  readonly text: string
+}
+
+function asPart({ name, text }: Part): string {
+  return `${name} AS (${text})`
+}
+
+function updateExecution(ending: Ending, parameters: Parameters, condition: string): string {
+  const next = (type: string) => parameters.next(type)
+  const set = {
+    go: () => '',
+    leave: () => `, worker_id = NULL, status = ${next('text')}, wake_at = ${next('timestamptz')}`,
+    end: () =>
+      `, worker_id = NULL, status = ${next('text')}, outcome = ${next('text')}, reason = ${next('jsonb')},
+        result = ${next('jsonb')}, conditions = ${next('jsonb')}, ended_at = ${next('timestamptz')}`,
+  }[ending === 'escalate' ? 'end' : ending]()
+  return `UPDATE executions SET revision = revision + 1${set}
+    WHERE tenant_id = $1 AND id = $2 AND fence = $3::bigint AND status = 'running'${condition}`
+}
+
+/** What is written besides the execution; of the rows only those that meet the condition on `r` and `e`. */
+function furtherParts(
+  { ending, added, changed }: Shape,
+  parameters: Parameters,
+  condition?: string,
+): readonly Part[] {
+  const parts: Part[] = []
+  if (ending === 'escalate') parts.push({ name: 'x', text: insertEscalation(parameters) })
+  if (changed !== 0) {
+    const set = changedColumns.map((column) => `${column} = r.${column}`).join(', ')
+    const text = `UPDATE step_executions s SET ${set}, revision = e.revision
+      FROM e CROSS JOIN ${rowsOf(changed, parameters)}
+      WHERE s.tenant_id = $1 AND s.execution_id = $2 AND s.ordinal = r.ordinal AND ${condition ?? 'true'}`
+    parts.push({ name: 'c', text })
+  }
+  if (added !== 0) {
+    const insert = `INSERT INTO step_executions (tenant_id, execution_id, ${columnNames}, revision)`
+    // One row needs no list to be read from, which saves the server a twentieth.
+    const text =
+      added === 1 && condition === undefined
+        ? `${insert} SELECT $1, $2, ${rowOf(parameters)}, e.revision FROM e`
+        : `${insert} SELECT $1, $2, r.*, e.revision
+          FROM e CROSS JOIN ${rowsOf(added, parameters)} WHERE ${condition ?? 'true'}`
+    parts.push({ name: 'a', text })
+  }
+  return parts
+}
+
+function insertEscalation(parameters: Parameters): string {
+  const next = () => parameters.next('text')
+  return `INSERT INTO escalations (tenant_id, id, execution_id, reason, queue, priority, ticket, opened_at,
+      assignee, status, assigned_at)
+    SELECT $1, ${next()}, $2, e.reason, ${next()}, ${next()}, e.ticket, e.ended_at,
+      a.name, CASE WHEN a.name IS NULL THEN 'open' ELSE 'assigned' END,
+      CASE WHEN a.name IS NULL THEN NULL ELSE e.ended_at END
+    FROM e CROSS JOIN (VALUES (${next()})) AS a(name)`
+}
+
+function rowsOf(form: RowsForm, parameters: Parameters): string {
+  if (form === 'json') return `jsonb_to_recordset(${parameters.next('jsonb')}) AS r(${recordType})`
+  const rows = Array.from({ length: form }, () => `(${rowOf(parameters)})`)
+  return `(VALUES ${rows.join(', ')}) AS r(${columnNames})`
+}
+
+function rowOf(parameters: Parameters): string {
+  return stepColumns.map(([, type]) => parameters.next(type)).join(', ')
+}
