@@ -27,6 +27,20 @@ export function sensitiveValues(value: Json, schema: JsonSchema): readonly Json[
  * `allOf`, `anyOf`, `oneOf`, `if`, `then`, `else` and `not`. An annotation in any of them is taken to hold.
  */
 export function subschemasOf(schema: Json | undefined, root: JsonSchema): readonly JsonObject[] {
+  if (!isJsonObject(schema)) return []
+  const ofRoot = knownSubschemas.get(root) ?? new WeakMap<JsonObject, readonly JsonObject[]>()
+  knownSubschemas.set(root, ofRoot)
+  const known = ofRoot.get(schema)
+  if (known !== undefined) return known
+  const found = findSubschemas(schema, root)
+  ofRoot.set(schema, found)
+  return found
+}
+
+/** Schemas are never changed, and each is asked about again for every value of every run. */
+const knownSubschemas = new WeakMap<JsonSchema, WeakMap<JsonObject, readonly JsonObject[]>>()
+
+function findSubschemas(schema: JsonObject, root: JsonSchema): readonly JsonObject[] {
   const found = new Set<JsonObject>()
   const add = (candidate: Json | undefined): void => {
     if (!isJsonObject(candidate) || found.has(candidate)) return
@@ -73,7 +87,7 @@ function collectPatterns(
   root: JsonSchema,
   found: Set<string>,
 ): void {
-  const applying = [...new Set(schemas.flatMap((schema) => subschemasOf(schema, root)))]
+  const applying = allSubschemas(schemas, root)
   if (applying.length === 0) return
   const isSensitive = isWithinSensitive || applying.some(({ sensitive }) => sensitive === true)
   if (isSensitive) {
@@ -104,7 +118,7 @@ function collect(
   root: JsonSchema,
   found: Scalar[],
 ): void {
-  const applying = [...new Set(schemas.flatMap((schema) => subschemasOf(schema, root)))]
+  const applying = allSubschemas(schemas, root)
   const isSensitive = above.isSensitive || applying.some(({ sensitive }) => sensitive === true)
   const { isDeclared } = above
   if (isArray(value)) {
@@ -126,6 +140,13 @@ function collect(
   } else {
     found.push({ path, value, isSensitive, isDeclared })
   }
+}
+
+/** The subschemas of several schemas, each once. */
+function allSubschemas(schemas: readonly Json[], root: JsonSchema): readonly JsonObject[] {
+  const [first, ...others] = schemas
+  if (others.length === 0) return subschemasOf(first, root)
+  return [...new Set(schemas.flatMap((schema) => subschemasOf(schema, root)))]
 }
 
 function declares({ properties }: JsonObject, name: string): boolean {

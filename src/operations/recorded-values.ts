@@ -40,6 +40,7 @@ export function recordedValues(
   const all = rows.flatMap((row) => toolCall(plan, row))
   const calls = all.map(({ call }) => call)
   const laterWrites = findLaterWrites(calls)
+  const inputs = inputsByTool(calls)
   const lastRow = new Map(rows.map((row) => [row.stepKey, row]))
   for (const { row, call } of all) {
     const contract = plan.tools.get(call.tool)?.contract
@@ -47,14 +48,22 @@ export function recordedValues(
     const isDenied = call.effect === 'write' && saysNo(call.output)
     if (lastRow.get(row.stepKey) !== row || isDenied || laterWrites(call).length > 0) continue
     const { tool, effect } = call
-    const isOneOfSeveral = calls.some(
-      (other) => other.tool === tool && canonicalJson(other.input) !== canonicalJson(call.input),
-    )
+    const isOneOfSeveral = (inputs.get(tool)?.size ?? 0) > 1
     const { output: schema, states } = contract
     const made = { stepKey: row.stepKey, tool, effect, input: call.input, states, isOneOfSeveral }
     values.push({ value: call.output, schema, call: made })
   }
   return { values, calls, ...findUnsayable(plan, rows, scope) }
+}
+
+/** The different inputs that each tool was called with, as canonical JSON. */
+function inputsByTool(calls: readonly ToolCall[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const inputs = new Map<string, Set<string>>()
+  for (const { tool, input } of calls) {
+    const known = inputs.get(tool) ?? new Set()
+    inputs.set(tool, known.add(canonicalJson(input)))
+  }
+  return inputs
 }
 
 function toolCall(

@@ -21,14 +21,15 @@ export interface ToolCall {
 export function findLaterWrites(
   calls: readonly ToolCall[],
 ): (call: ToolCall) => readonly ToolCall[] {
+  const writes = calls.filter(({ effect, result }) => effect === 'write' && result !== 'not_done')
+  if (writes.length === 0) return () => []
   const groups = groupsOf(calls)
   return (call) =>
     calls
       .slice(calls.indexOf(call) + 1)
       .filter(
         (later) =>
-          later.effect === 'write' &&
-          later.result !== 'not_done' &&
+          writes.includes(later) &&
           (groups.get(later) === groups.get(call) || isOpen(later) || isOpen(call)),
       )
 }
