@@ -106,7 +106,13 @@ const insert = {
     selection, input_sources)
   VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $20::text IS NULL THEN 'pending' ELSE 'running' END, $8, $9,
     'automatic', $10::jsonb, $11::jsonb, $12::jsonb, $13, $14, $15::jsonb, $16, $17, $18, $19::jsonb, 1, $20, 1, $21,
-    CASE WHEN $20::text IS NOT NULL THEN $21::timestamptz END, $22::jsonb, $23::jsonb)
+    CASE WHEN $20::text IS NOT NULL THEN $21::timestamptz END, $22::jsonb, $23::jsonb)`,
+}
+
+/** Writes nothing when the key is taken. Finding that out costs a record of the log, so it is asked only with a key. */
+const insertOnce = {
+  name: 'execution_insert_once',
+  text: `${insert.text}
   ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
 }
 
@@ -122,7 +128,7 @@ export async function insertExecution(
 ): Promise<Claim | undefined> {
   const { start, version } = execution
   const count = await db
-    .run(insert, [
+    .run(execution.idempotencyKey === null ? insert : insertOnce, [
       start.tenantId,
       start.executionId,
       version.procedureId,
@@ -137,7 +143,8 @@ export async function insertExecution(
       execution.context === null ? null : canonicalJson(execution.context),
       execution.customerId,
       execution.ticketId,
-      canonicalJson(start.requester),
+      // Whose tenant is the row's own.
+      canonicalJson({ ...start.requester, tenantId: undefined }),
       execution.onBehalfOf,
       execution.idempotencyKey,
       execution.requestHash,
@@ -307,7 +314,7 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     durability: row.durability,
     semanticsVersion: row.semantics_version,
     toolContracts: row.tool_contracts as Readonly<Record<string, string>>,
-    requester: row.requester as unknown as Principal,
+    requester: { ...(row.requester as unknown as Principal), tenantId: row.tenant_id },
     onBehalfOf: row.on_behalf_of,
     input: isJsonObject(input) ? input : {},
     inputSources: row.input_sources as InputSources | null,
