@@ -37,7 +37,7 @@ interface Sample {
 }
 
 /** Before the first round: code that is not yet compiled, and connections that are not open, must not count. */
-const warmUpSeconds = 1
+const warmUpSeconds = 3
 /** Before each sample, so that what the engine before it left behind does not count. */
 const settleSeconds = 0.25
 /** Enough that page splits of the indexes average out. */
