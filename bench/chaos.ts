@@ -11,6 +11,7 @@ import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { conduct } from './chaos/conduct.ts'
 import { createTools, definitions } from './chaos/desk.ts'
 import { type ChaosOptions, readOptions, usage } from './chaos/options.ts'
+import { openServer } from './chaos/server.ts'
 import { isClean, verify } from './chaos/verify.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
@@ -22,7 +23,9 @@ const principal = {
   tenantId: 'default',
 } as const
 
-async function tryIt(serverUrl: string, options: ChaosOptions) {
+async function tryIt(serverUrl: string, serverFolder: string | undefined, options: ChaosOptions) {
+  const server =
+    options.restarts + options.fullDisks > 0 ? openServer(serverFolder ?? '') : undefined
   const progress = (line: string): void => console.error(line)
   const folder = mkdtempSync(join(tmpdir(), 'stepwarden-chaos-'))
   const worldFile = join(folder, 'world.jsonl')
@@ -50,7 +53,14 @@ async function tryIt(serverUrl: string, options: ChaosOptions) {
       },
     }
     const startedAt = performance.now()
-    const disturbed = await conduct(options, database.admin, watched, { url, worldFile }, progress)
+    const disturbed = await conduct(
+      options,
+      database.admin,
+      watched,
+      { url, worldFile },
+      server,
+      progress,
+    )
     const seconds = Math.round((performance.now() - startedAt) / 1_000)
     progress('verifying')
     const verdict = await verify(database.admin, client, worldFile, started)
@@ -84,7 +94,17 @@ async function main(args: readonly string[], serverUrl: string | undefined): Pro
     )
     return 1
   }
-  const { amidKillsMs, takeOverMs, replacementMs, ...result } = await tryIt(serverUrl, options)
+  if (options.restarts + options.fullDisks > 0 && !process.env.TEST_DATABASE_DIR) {
+    console.error(
+      'TEST_DATABASE_DIR is not set: restarts and full disks need the folder of the server, which .ci/postgres prints.',
+    )
+    return 1
+  }
+  const { amidKillsMs, takeOverMs, replacementMs, ...result } = await tryIt(
+    serverUrl,
+    process.env.TEST_DATABASE_DIR,
+    options,
+  )
   const report = {
     ...result,
     amidKillsMs: spread(amidKillsMs),

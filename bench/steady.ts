@@ -8,13 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type pg from 'pg'
 import { z } from 'zod'
 import { defineTool } from '../src/domain/define-tool.ts'
 import { createStepwarden, type Stepwarden } from '../src/library.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { accountStanding } from './executor/playbook.ts'
-import { createScratchDatabase } from './scratch-database.ts'
+import { type Admin, createScratchDatabase } from './scratch-database.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -135,7 +134,7 @@ async function load(
   }
 }
 
-async function countRows(admin: pg.Client): Promise<Readonly<Record<string, number>>> {
+async function countRows(admin: Admin): Promise<Readonly<Record<string, number>>> {
   const { rows: tables } = await admin.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
   )

@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { extname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type pg from 'pg'
 import type { Stepwarden } from '../../src/library.ts'
+import type { Admin } from '../scratch-database.ts'
 import type { ChaosOptions } from './options.ts'
 import { randomOf } from './random.ts'
+import type { HarmedServer } from './server.ts'
 import type { WorkerOrder } from './worker.ts'
 
 /** What was done to the workers and the database, and how long the runs took to recover from it. */
@@ -15,6 +16,12 @@ export interface Disturbances {
   readonly kills: Readonly<Record<string, number>>
   readonly freezes: number
   readonly cuts: number
+  readonly restarts: number
+  /** How often the server's disk was full, and how often the server did not survive that. */
+  readonly fullDisks: number
+  readonly fullDiskDeaths: number
+  /** Workers that ended though nobody ended them. */
+  readonly endedByThemselves: number
   /** For each run that a killed worker had, while others were killed as well: milliseconds until it had ended. */
   readonly amidKillsMs: readonly number[]
   /** One of two workers killed: milliseconds until all that it had in flight had ended with the other. */
@@ -28,6 +35,7 @@ const boundaries = ['before_commit', 'after_commit', 'before_call', 'after_call'
 const workerFile = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 /** A frozen worker is let go after its lease of 15 s is over. */
 const freezeMs = 17_000
+const fullDiskMs = 3_000
 /** Runs that wait or go on at any time, so that each worker always has some. */
 const queueLength = 60
 
@@ -56,9 +64,10 @@ function startWorker(order: WorkerOrder): WorkerProcess {
 /** Disturbs workers and database as the options say, while `submit` keeps work coming; ends when all runs have ended. */
 export async function conduct(
   options: ChaosOptions,
-  admin: pg.Client,
+  admin: Admin,
   client: ReturnType<Stepwarden['as']>,
   order: Pick<WorkerOrder, 'url' | 'worldFile'>,
+  server: HarmedServer | undefined,
   progress: (line: string) => void,
 ): Promise<Disturbances> {
   const random = randomOf(options.seed)
@@ -67,6 +76,10 @@ export async function conduct(
   let killed = 0
   let freezes = 0
   let cuts = 0
+  let restarts = 0
+  let fullDisks = 0
+  let fullDiskDeaths = 0
+  let endedByThemselves = 0
   let submitted = 0
   let isSubmitting = true
 
@@ -126,6 +139,13 @@ export async function conduct(
           return worker.ended
         }),
       ])
+      if (worker.child.exitCode !== null) {
+        // It could not start while the server was away, or it gave up later, which it must not.
+        killed -= 1
+        if (last === 'ready') endedByThemselves += 1
+        await sleep(200)
+        continue
+      }
       const how = last.startsWith('dies at') ? boundary : 'random'
       kills[how] = (kills[how] ?? 0) + 1
       if (number % 20 === 0) progress(`${number} of ${options.kills} workers killed`)
@@ -187,12 +207,30 @@ export async function conduct(
     }
   }
 
+  async function harmServer(): Promise<void> {
+    while (restarts < options.restarts) {
+      await sleep(3_000 + 2_000 * random())
+      await server?.restart()
+      restarts += 1
+      progress(`${restarts} of ${options.restarts} times the server restarted`)
+    }
+    while (fullDisks < options.fullDisks) {
+      await sleep(3_000 + 2_000 * random())
+      server?.fillDisk()
+      await sleep(fullDiskMs)
+      if ((await server?.freeDisk()) === false) fullDiskDeaths += 1
+      fullDisks += 1
+      progress(`${fullDisks} of ${options.fullDisks} times the disk was full`)
+    }
+  }
+
   const submitting = submitAll()
   const watching = watchTakeOvers()
   await Promise.all([
     ...Array.from({ length: options.workers }, (_, place) => keepWorker(place)),
     freezeWorkers(),
     cutConnections(),
+    harmServer(),
   ])
   isSubmitting = false
   await Promise.all([submitting, watching])
@@ -204,7 +242,18 @@ export async function conduct(
     takeOverMs.push(await recover(round, true))
     replacementMs.push(await recover(round, false))
   }
-  return { kills, freezes, cuts, amidKillsMs, takeOverMs, replacementMs }
+  return {
+    kills,
+    freezes,
+    cuts,
+    restarts,
+    fullDisks,
+    fullDiskDeaths,
+    endedByThemselves,
+    amidKillsMs,
+    takeOverMs,
+    replacementMs,
+  }
 
   async function workOffAll(): Promise<void> {
     const worker = startWorker({ ...order, seed: options.seed, concurrency: 8, clockOffMs: 0 })
