@@ -46,9 +46,13 @@ const tools = [
   tool('throws_text', () => Promise.reject('just a text'), { effect: 'read' }),
   tool('cyclic', () => cyclic, { effect: 'read' }),
   tool('wrong', () => ({ ok: 'yes' }), { effect: 'read' }),
-  tool('huge', () => ({ ok: true, text: 'x'.repeat(2_000_000) }), {
+  tool('huge', () => ({ ok: true, text: 'x'.repeat(50_000_000) }), {
     effect: 'read',
     output: z.object({ ok: z.boolean(), text: z.string() }),
+  }),
+  tool('huge_list', () => ({ ok: true, list: Array(900_000).fill('x'.repeat(50)) }), {
+    effect: 'read',
+    output: z.object({ ok: z.boolean(), list: z.array(z.string()) }),
   }),
   tool('throws_nothing_readable', () => Promise.reject(Object.create(null)), { effect: 'read' }),
   tool('sparse', () => ({ ok: true, list: Array(3) }), {
@@ -234,6 +238,7 @@ describe('what a tool may do', () => {
     ['cyclic', 'output_invalid'],
     ['wrong', 'output_invalid'],
     ['huge', 'output_too_large'],
+    ['huge_list', 'output_too_large'],
     ['never_did', 'tool_failed'],
     ['throws_nothing_readable', 'tool_failed'],
     ['throws_when_read', 'output_invalid'],
