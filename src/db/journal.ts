@@ -17,7 +17,7 @@ import type { TextValue } from './hot-statement.ts'
  * nothing, somebody does or the claim is lost: a second statement writes what may be written, and answers which.
  */
 export function createJournal(database: Database, clock: Clock): Journal {
-  return {
+  const journal: Journal = {
     async commit(claim, commit): Promise<Flags> {
       const { quick, heedful } = statementsFor(commit)
       const values = valuesOf(claim, commit, clock.now())
@@ -28,13 +28,20 @@ export function createJournal(database: Database, clock: Clock): Journal {
         pause_requested_at: Date | null
       }>(heedful.name, heedful.text, [...values, ...intentValues(commit.intent)])
       const { executionId, fence } = claim
-      if (row === undefined) throw new ServiceError('LEASE_LOST', { executionId, fence })
+      if (row === undefined) {
+        // It may have been resumed while it was about to be paused: then it is written without that.
+        if (commit.leave?.status === 'paused') {
+          return journal.commit(claim, { ...commit, leave: undefined })
+        }
+        throw new ServiceError('LEASE_LOST', { executionId, fence })
+      }
       return {
         cancelRequested: row.cancel_requested_at !== null,
         pauseRequested: row.pause_requested_at !== null,
       }
     },
   }
+  return journal
 }
 
 const noFlags: Flags = { cancelRequested: false, pauseRequested: false }

@@ -35,7 +35,10 @@ export interface Commit {
    * `despiteCancel`; the flags that come back say so.
    */
   readonly intent?: { readonly ordinal: number; readonly despiteCancel: boolean } | undefined
-  /** Gives the claim up in the same moment. Never together with `end`. */
+  /**
+   * Gives the claim up in the same moment. Never together with `end`. To be `paused` only while that is wanted: an
+   * execution that was resumed meanwhile is kept, as the flags that come back say.
+   */
   readonly leave?: Leave | undefined
 }
 

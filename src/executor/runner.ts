@@ -88,7 +88,12 @@ class Run {
         const endedAt = Math.max(now, this.#state.lastEndedAt)
         return this.#end(endFromOutside({ status: 'cancelled', reason: null }, endedAt))
       }
-      if (this.#flags.pauseRequested) return this.#leave('paused')
+      if (this.#flags.pauseRequested) {
+        const left = await this.#leave('paused')
+        // Otherwise it was resumed in the same moment.
+        if (this.#flags.pauseRequested) return left
+        continue
+      }
       if (this.#ports.isStopping?.() === true) return this.#leave('running')
       const command = decide(this.#plan, this.#state, now)
       if (command.kind === 'end') return this.#end(command.end)

@@ -53,7 +53,14 @@ export async function startAndRun(
   extras: RunExtras = {},
 ): Promise<boolean> {
   app.onBoundary?.('before_commit', 'start')
-  const claim = await insertExecution(db, execution)
+  const claim = await insertExecution(db, execution).catch((error: unknown) => {
+    // A connection that was lost says nothing of the commit: should it be there, it is anybody's.
+    if (execution.workerId !== null && isOutage(error)) {
+      const { executionId, tenantId } = execution.start
+      app.abandoned.set(executionId, { tenantId, executionId, fence: 1 })
+    }
+    throw error
+  })
   app.onBoundary?.('after_commit', 'start')
   if (claim === undefined) return false
   if (execution.workerId === null) return true

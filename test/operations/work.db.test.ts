@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
+import { claimExecution } from '../../src/db/queries/work.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
+import type { Id } from '../../src/domain/ids.ts'
 import { ToolFailed } from '../../src/domain/tool.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { startWorking } from '../../src/operations/work.ts'
@@ -239,6 +241,24 @@ describe('cancelling', () => {
 })
 
 describe('pausing', () => {
+  it('is not paused when it was resumed just before', async () => {
+    const key = await procedureOf({ tool: 'read' })
+    const { execution } = await start(key, { detach: true })
+    const id = execution.id as Id<'execution'>
+    const claim = await claimExecution(db.database.forTenant('default'), id, app.worker.id)
+    if (claim === undefined) throw new Error('nobody else has it')
+    const pause = { added: [], changed: [], leave: { status: 'paused' as const, wakeAt: null } }
+
+    const flags = await app.journal.commit(claim, pause)
+    expect(flags).toEqual({ cancelRequested: false, pauseRequested: false })
+    expect(await statusOf(execution.id)).toBe('running')
+
+    await operations.pauseExecution.invoke(app, caller, { executionId: execution.id })
+    expect((await app.journal.commit(claim, pause)).pauseRequested).toBe(true)
+    expect(await statusOf(execution.id)).toBe('paused')
+    await expect(app.journal.commit(claim, pause)).rejects.toMatchObject({ code: 'LEASE_LOST' })
+  })
+
   it('holds a run before its next step, until it is resumed', async () => {
     const key = await procedureOf({ tool: 'write' }, { tool: 'write' })
     const { isBegun, letGo } = held('write')
