@@ -11,7 +11,7 @@ import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { conduct } from './chaos/conduct.ts'
 import { createTools, definitions } from './chaos/desk.ts'
 import { type ChaosOptions, readOptions, usage } from './chaos/options.ts'
-import { openServer } from './chaos/server.ts'
+import { isServerFolder, openServer } from './chaos/server.ts'
 import { isClean, verify } from './chaos/verify.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
@@ -23,9 +23,8 @@ const principal = {
   tenantId: 'default',
 } as const
 
-async function tryIt(serverUrl: string, serverFolder: string | undefined, options: ChaosOptions) {
-  const server =
-    options.restarts + options.fullDisks > 0 ? openServer(serverFolder ?? '') : undefined
+async function tryIt(serverUrl: string, serverFolder: string, options: ChaosOptions) {
+  const server = options.restarts + options.fullDisks > 0 ? openServer(serverFolder) : undefined
   const progress = (line: string): void => console.error(line)
   const folder = mkdtempSync(join(tmpdir(), 'stepwarden-chaos-'))
   const worldFile = join(folder, 'world.jsonl')
@@ -94,15 +93,17 @@ async function main(args: readonly string[], serverUrl: string | undefined): Pro
     )
     return 1
   }
-  if (options.restarts + options.fullDisks > 0 && !process.env.TEST_DATABASE_DIR) {
+  const serverFolder = process.env.TEST_DATABASE_DIR ?? ''
+  if (options.restarts + options.fullDisks > 0 && !isServerFolder(serverFolder)) {
     console.error(
-      'TEST_DATABASE_DIR is not set: restarts and full disks need the folder of the server, which .ci/postgres prints.',
+      `TEST_DATABASE_DIR: found '${serverFolder}', expected the folder of a server that .ci/postgres has started and ` +
+        'printed: restarts and full disks need it. Nothing was tried.',
     )
     return 1
   }
   const { amidKillsMs, takeOverMs, replacementMs, ...result } = await tryIt(
     serverUrl,
-    process.env.TEST_DATABASE_DIR,
+    serverFolder,
     options,
   )
   const report = {

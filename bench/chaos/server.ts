@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** The disk of a server that may be filled is smaller than this: never the one of the machine. */
@@ -16,11 +25,13 @@ export interface HarmedServer {
   freeDisk(): Promise<boolean>
 }
 
+/** Whether a server keeps its data below a folder as `.ci/postgres` makes it. */
+export function isServerFolder(folder: string): boolean {
+  return folder !== '' && existsSync(join(folder, 'data', 'postmaster.opts'))
+}
+
 /**
- * `folder` is what `.ci/postgres` calls TEST_DATABASE_DIR: `data` in it is the data folder of the server.
- *
- * @throws Error when the folder is no server's.
- */
+ * `folder` is what `.ci/postgres` calls TEST_DATABASE_DIR: `data` in it is the data folder of the server. */
 export function openServer(folder: string): HarmedServer {
   const data = join(folder, 'data')
   // PostgreSQL notes there how it was started.
