@@ -30,8 +30,7 @@ export function isServerFolder(folder: string): boolean {
   return folder !== '' && existsSync(join(folder, 'data', 'postmaster.opts'))
 }
 
-/**
- * `folder` is what `.ci/postgres` calls TEST_DATABASE_DIR: `data` in it is the data folder of the server. */
+/** `folder` is what `.ci/postgres` calls TEST_DATABASE_DIR: `data` in it is the data folder of the server. */
 export function openServer(folder: string): HarmedServer {
   const data = join(folder, 'data')
   // PostgreSQL notes there how it was started.
