@@ -12,13 +12,14 @@ export async function createScratchDatabase(serverUrl: string): Promise<ScratchD
   const name = `stepwarden_scratch_${process.pid}_${randomBytes(4).toString('hex')}`
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  const server = await connect(serverUrl)
-  const drop = async (): Promise<void> => {
-    await server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
-    await server.end()
+  // On a connection of its own each, because the server may have been restarted in between.
+  const onServer = async (statement: string): Promise<void> => {
+    const server = await connect(serverUrl)
+    await server.query(statement).finally(() => server.end())
   }
+  const drop = () => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   try {
-    await server.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
+    await onServer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
     await migrateDatabase({ url: url.href })
     const admin = await connect(url.href)
     return {

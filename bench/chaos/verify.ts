@@ -1,6 +1,6 @@
-import type pg from 'pg'
 import type { Stepwarden } from '../../src/library.ts'
 import { isPoison, readWorld } from './desk.ts'
+import type { Admin } from './server.ts'
 
 /** What came of the runs. All of the first group must be 0. */
 export interface Verdict {
@@ -54,7 +54,7 @@ interface Row {
 }
 
 export async function verify(
-  admin: pg.Client,
+  admin: Admin,
   client: ReturnType<Stepwarden['as']>,
   worldFile: string,
   started: ReadonlySet<string>,
