@@ -100,6 +100,7 @@ async function claimNext(app: AppContext): Promise<readonly Claim[]> {
  */
 export async function takeFromTheGone(app: AppContext): Promise<boolean> {
   for (const claim of app.abandoned.values()) await leave(app, claim, 0)
+  if (!app.worker.canTellWhoIsGone()) return false
   return (await releaseExecutions(app.database, app.worker.id)).suspects
 }
 
