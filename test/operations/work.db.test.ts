@@ -298,6 +298,51 @@ it('a worker without a place for a run is refused', () => {
   expect(() => startWorking(app, { concurrency: 0 })).toThrow('must be at least 1, found 0')
 })
 
+describe('a worker whose commits fail', () => {
+  it('tries ever more seldom while the database has no room', async () => {
+    const key = await procedureOf({ tool: 'read' })
+    const { execution } = await start(key, { detach: true })
+    await using worker = await another()
+    let tries = 0
+    const commit = async (): Promise<never> => {
+      tries += 1
+      throw Object.assign(new Error('could not extend file'), { code: '53100' })
+    }
+
+    const working = startWorking({ ...worker, journal: { commit } }, { pollMs: 10 })
+    await sleep(2_000)
+    await working.stop()
+
+    expect(tries).toBeGreaterThan(2)
+    expect(tries).toBeLessThan(20)
+    await workUntil(execution.id, 'resolved', worker)
+    expect((await get(execution.id)).execution.takeOverCount).toBe(0)
+  })
+
+  it('says nothing of a leak, however many runs fail at once', async () => {
+    const warnings: string[] = []
+    const note = ({ name }: Error) => warnings.push(name)
+    process.on('warning', note)
+    const key = await procedureOf({ tool: 'read' })
+    const runs = await Promise.all(Array.from({ length: 12 }, () => start(key, { detach: true })))
+    await using worker = await another()
+    let failures = 0
+    const commit: typeof worker.journal.commit = async (...given) => {
+      if (failures === 12) return worker.journal.commit(...given)
+      failures += 1
+      throw new Error('odd')
+    }
+
+    for (const { execution } of runs) {
+      await workUntil(execution.id, 'resolved', { ...worker, journal: { commit } })
+    }
+
+    process.off('warning', note)
+    expect(failures).toBe(12)
+    expect(warnings).toEqual([])
+  })
+})
+
 describe('a worker that is stopped', () => {
   it('lets each run finish the step that it is at, and gives it back to the next', async () => {
     const key = await procedureOf({ tool: 'write' }, { tool: 'read' })
