@@ -64,8 +64,11 @@ export async function registerWorker(
     canTellWhoIsGone: session.isSteady,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await database.system.query('worker_remove', remove, [id])
-      await session[Symbol.asyncDispose]()
+      await using _session = session
+      await database.system.query('worker_remove', remove, [id]).catch((error: unknown) => {
+        // The lock is gone in any case, and the row without it says that this process is.
+        log.warn({ err: error, workerId: id }, 'the worker could not sign off; its lease runs out')
+      })
     },
   }
 }

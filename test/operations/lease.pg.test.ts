@@ -206,6 +206,29 @@ it('a restart of the server takes no run away from a worker that lives', async (
   expect(execution).toMatchObject({ outcome: 'resolved', takeOverCount: 0 })
 })
 
+it('a worker that cannot sign off ends all the same, and is seen as gone', async () => {
+  const key = await procedureOf('repeatable')
+  const system: typeof db.database.system = {
+    ...db.database.system,
+    query: async (name, ...rest) => {
+      if (name === 'worker_remove') throw new Error('could not extend file')
+      return db.database.system.query(name, ...rest)
+    },
+  }
+  const worker = await createContext(
+    { ...db.database, system },
+    { tenantId: 'default', logLevel: 'silent' },
+    { tools, embedder: app.embedders.offline },
+  )
+  const { running, letGo, executionId } = await runInMiddle(worker, key)
+
+  await worker[Symbol.asyncDispose]()
+
+  await expect.poll(() => carryOnAll(app)).toEqual([executionId])
+  letGo()
+  await expect(running).rejects.toMatchObject({ code: 'LEASE_LOST' })
+})
+
 it('a worker whose row was cleared away while it was frozen comes back with the next renewal', async () => {
   await using worker = await another()
   await db.database.system.query('clear', 'DELETE FROM workers WHERE id = $1', [worker.worker.id])
