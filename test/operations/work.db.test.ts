@@ -28,7 +28,16 @@ function tool(name: string, effect: 'read' | 'write') {
   })
 }
 
-const tools = [tool('read', 'read'), tool('write', 'write')]
+const hang = defineTool({
+  name: 'hang',
+  description: 'Never answers, and does not listen to its signal',
+  effect: 'read',
+  timeout: '1s',
+  input: z.object({}),
+  output: z.object({ ok: z.boolean() }),
+  run: () => new Promise<never>(() => {}),
+})
+const tools = [tool('read', 'read'), tool('write', 'write'), hang]
 const { app, db } = await openTestApp({ tools })
 const caller = callerOf()
 
@@ -296,6 +305,30 @@ it('after a restored backup everything that goes on is held, until a person lets
 
 it('a worker without a place for a run is refused', () => {
   expect(() => startWorking(app, { concurrency: 0 })).toThrow('must be at least 1, found 0')
+})
+
+it('a tool that never returns ends its own run at its time limit, and holds up no other', async () => {
+  const hanging = await procedureOf({ tool: 'hang' })
+  const others = await procedureOf({ tool: 'read' }, { tool: 'write' })
+  const hung = (await start(hanging, { detach: true })).execution.id
+  const ids: string[] = []
+  for (let index = 0; index < 5; index++)
+    ids.push((await start(others, { detach: true })).execution.id)
+  await using worker = await another()
+  const ended: string[] = []
+
+  const working = startWorking(worker, {
+    concurrency: 2,
+    pollMs: 10,
+    onCarriedOn: (id) => ended.push(id),
+  })
+  await vi.waitFor(() => expect(ended).toContain(hung), 10_000)
+  await working.stop()
+
+  expect(ended).toEqual([...ids, hung])
+  const { execution, steps } = await get(hung)
+  expect(execution).toMatchObject({ status: 'escalated', reason: { code: 'tool_timeout' } })
+  expect(steps).toMatchObject([{ status: 'failed', error: { code: 'tool_timeout' } }])
 })
 
 describe('a worker whose commits fail', () => {
