@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import {
   closeSync,
+  existsSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -84,6 +85,9 @@ export async function openServer(
     throw new Error(
       'TEST_DATABASE_DIR is not set: --restarts and --full-disks need the folder of the server, as .ci/postgres prints it.',
     )
+  }
+  if (!existsSync(join(dir, 'data', 'PG_VERSION'))) {
+    throw new Error(`TEST_DATABASE_DIR: '${dir}' holds no server of .ci/postgres.`)
   }
   const data = realpathSync(join(dir, 'data'))
   await refuseOtherServer(url, data)
