@@ -5,16 +5,25 @@ import { openTestDatabase } from '../support/database.ts'
 
 const db = await openTestDatabase()
 
-/** As an operator does, or a restart of the server. */
-async function cutAll(): Promise<void> {
+async function asAdmin(statement: string): Promise<number | null> {
   const admin = new pg.Client('url' in db.config ? db.config.url : '')
   await admin.connect()
-  await admin.query(
+  const { rowCount } = await admin.query(statement)
+  await admin.end()
+  return rowCount
+}
+
+/** As an operator does, or a restart of the server. */
+const cutAll = () =>
+  asAdmin(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE datname = current_database() AND pid <> pg_backend_pid()`,
   )
-  await admin.end()
-}
+
+const countAsleep = () =>
+  asAdmin(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+  )
 
 // Without a listener the event would be an uncaught exception, which fails the run.
 it('a connection that is cut between two queries fails the next one, and ends no process', async () => {
@@ -47,6 +56,8 @@ it('a query that is cut says that the database is away', async () => {
     system.run({ name: 'sleep_hot', text: 'SELECT pg_sleep(20)' }, []),
   ]
   const failures = Promise.allSettled(asleep)
+  // One that had no connection yet when all were cut would sleep to its end.
+  await expect.poll(() => countAsleep(), { timeout: 10_000 }).toBe(asleep.length)
 
   await cutAll()
 
