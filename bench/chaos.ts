@@ -11,7 +11,7 @@ import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { conduct } from './chaos/conduct.ts'
 import { createTools, definitions } from './chaos/desk.ts'
 import { type ChaosOptions, readOptions, usage } from './chaos/options.ts'
-import { isServerFolder, openServer } from './chaos/server.ts'
+import { openAdmin, openServer, type Server } from './chaos/server.ts'
 import { isClean, verify } from './chaos/verify.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
@@ -23,8 +23,7 @@ const principal = {
   tenantId: 'default',
 } as const
 
-async function tryIt(serverUrl: string, serverFolder: string, options: ChaosOptions) {
-  const server = options.restarts + options.fullDisks > 0 ? openServer(serverFolder) : undefined
+async function tryIt(serverUrl: string, server: Server | undefined, options: ChaosOptions) {
   const progress = (line: string): void => console.error(line)
   const folder = mkdtempSync(join(tmpdir(), 'stepwarden-chaos-'))
   const worldFile = join(folder, 'world.jsonl')
@@ -32,6 +31,7 @@ async function tryIt(serverUrl: string, serverFolder: string, options: ChaosOpti
   try {
     await using database = await createScratchDatabase(serverUrl)
     const { url } = database
+    await using admin = openAdmin(url)
     await using stepwarden = await createStepwarden({
       database: { url },
       tools: createTools(worldFile, Math.random),
@@ -52,18 +52,18 @@ async function tryIt(serverUrl: string, serverFolder: string, options: ChaosOpti
       },
     }
     const startedAt = performance.now()
-    const disturbed = await conduct(
-      options,
-      database.admin,
-      watched,
-      { url, worldFile },
-      server,
-      progress,
-    )
+    const order = { url, worldFile }
+    const disturbed = await conduct(options, admin, server, watched, order, progress)
     const seconds = Math.round((performance.now() - startedAt) / 1_000)
     progress('verifying')
-    const verdict = await verify(database.admin, client, worldFile, started)
-    return { options, seconds, ...disturbed, verdict, clean: isClean(verdict) }
+    const verdict = await verify(admin, client, worldFile, started)
+    return {
+      options,
+      seconds,
+      ...disturbed,
+      verdict,
+      clean: isClean(verdict) && disturbed.died === 0,
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -76,7 +76,10 @@ function spread(values: readonly number[]) {
 }
 
 /** Answers the exit code. */
-async function main(args: readonly string[], serverUrl: string | undefined): Promise<number> {
+async function main(
+  args: readonly string[],
+  { TEST_DATABASE_URL: serverUrl, TEST_DATABASE_DIR: serverDir }: NodeJS.ProcessEnv,
+): Promise<number> {
   const options = readOptions(args)
   if (options === 'help') {
     console.log(usage)
@@ -93,21 +96,24 @@ async function main(args: readonly string[], serverUrl: string | undefined): Pro
     )
     return 1
   }
-  const serverFolder = process.env.TEST_DATABASE_DIR ?? ''
-  if (options.restarts + options.fullDisks > 0 && !isServerFolder(serverFolder)) {
-    console.error(
-      `TEST_DATABASE_DIR: found '${serverFolder}', expected the folder of a server that .ci/postgres has started and ` +
-        'printed: restarts and full disks need it. Nothing was tried.',
-    )
-    return 1
+  let server: Server | undefined
+  if (options.restarts > 0 || options.fullDisks > 0) {
+    try {
+      server = await openServer(serverUrl, serverDir, { smallDisk: options.fullDisks > 0 })
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : String(error))
+      return 1
+    }
   }
-  const { amidKillsMs, takeOverMs, replacementMs, ...result } = await tryIt(
+  const { restartMs, goOnMs, amidKillsMs, takeOverMs, replacementMs, ...result } = await tryIt(
     serverUrl,
-    serverFolder,
+    server,
     options,
   )
   const report = {
     ...result,
+    restartMs: spread(restartMs),
+    goOnMs: spread(goOnMs),
     amidKillsMs: spread(amidKillsMs),
     takeOverMs: spread(takeOverMs),
     replacementMs: spread(replacementMs),
@@ -116,4 +122,4 @@ async function main(args: readonly string[], serverUrl: string | undefined): Pro
   return report.clean ? 0 : 4
 }
 
-process.exitCode = await main(process.argv.slice(2), process.env.TEST_DATABASE_URL)
+process.exitCode = await main(process.argv.slice(2), process.env)

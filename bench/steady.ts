@@ -13,7 +13,7 @@ import { defineTool } from '../src/domain/define-tool.ts'
 import { createStepwarden, type Stepwarden } from '../src/library.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { accountStanding } from './executor/playbook.ts'
-import { type Admin, createScratchDatabase } from './scratch-database.ts'
+import { createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -134,7 +134,9 @@ async function load(
   }
 }
 
-async function countRows(admin: Admin): Promise<Readonly<Record<string, number>>> {
+async function countRows(
+  admin: ScratchDatabase['admin'],
+): Promise<Readonly<Record<string, number>>> {
   const { rows: tables } = await admin.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
   )

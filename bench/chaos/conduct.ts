@@ -4,10 +4,9 @@ import { extname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Stepwarden } from '../../src/library.ts'
-import type { Admin } from '../scratch-database.ts'
 import type { ChaosOptions } from './options.ts'
 import { randomOf } from './random.ts'
-import type { HarmedServer } from './server.ts'
+import type { Admin, Server } from './server.ts'
 import type { WorkerOrder } from './worker.ts'
 
 /** What was done to the workers and the database, and how long the runs took to recover from it. */
@@ -16,12 +15,20 @@ export interface Disturbances {
   readonly kills: Readonly<Record<string, number>>
   readonly freezes: number
   readonly cuts: number
-  readonly restarts: number
-  /** How often the server's disk was full, and how often the server did not survive that. */
-  readonly fullDisks: number
-  readonly fullDiskDeaths: number
-  /** Workers that ended though nobody ended them. */
-  readonly endedByThemselves: number
+  /** How long each restart of the server took until it answered, in milliseconds. */
+  readonly restartMs: readonly number[]
+  /** The disk full: how often, how often data could not grow, and how often the server crashed over it. */
+  readonly fullDisks: {
+    readonly count: number
+    readonly refused: number
+    readonly crashed: number
+  }
+  /** From when the server answered again until a run had ended: milliseconds. */
+  readonly goOnMs: readonly number[]
+  /** Workers that could not begin, because the server was away, and were started again. */
+  readonly notStarted: number
+  /** Workers that ended, though nobody had ended them. */
+  readonly died: number
   /** For each run that a killed worker had, while others were killed as well: milliseconds until it had ended. */
   readonly amidKillsMs: readonly number[]
   /** One of two workers killed: milliseconds until all that it had in flight had ended with the other. */
@@ -35,13 +42,13 @@ const boundaries = ['before_commit', 'after_commit', 'before_call', 'after_call'
 const workerFile = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 /** A frozen worker is let go after its lease of 15 s is over. */
 const freezeMs = 17_000
-const fullDiskMs = 3_000
 /** Runs that wait or go on at any time, so that each worker always has some. */
 const queueLength = 60
 
 interface WorkerProcess {
   readonly child: ChildProcess
-  readonly ready: Promise<void>
+  /** Whether it has come to work. */
+  readonly ready: Promise<boolean>
   /** Resolves with what it printed last. */
   readonly ended: Promise<string>
 }
@@ -51,23 +58,23 @@ function startWorker(order: WorkerOrder): WorkerProcess {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''
-  const ready = new Promise<void>((resolve) => {
+  const ready = new Promise<boolean>((resolve) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text
-      if (output.includes('ready')) resolve()
+      if (output.includes('ready')) resolve(true)
     })
   })
   const ended = once(child, 'close').then(() => output.trim().split('\n').at(-1) ?? '')
-  return { child, ready: Promise.race([ready, ended.then(() => undefined)]), ended }
+  return { child, ready: Promise.race([ready, ended.then(() => false)]), ended }
 }
 
 /** Disturbs workers and database as the options say, while `submit` keeps work coming; ends when all runs have ended. */
 export async function conduct(
   options: ChaosOptions,
   admin: Admin,
+  server: Server | undefined,
   client: ReturnType<Stepwarden['as']>,
   order: Pick<WorkerOrder, 'url' | 'worldFile'>,
-  server: HarmedServer | undefined,
   progress: (line: string) => void,
 ): Promise<Disturbances> {
   const random = randomOf(options.seed)
@@ -76,10 +83,12 @@ export async function conduct(
   let killed = 0
   let freezes = 0
   let cuts = 0
-  let restarts = 0
-  let fullDisks = 0
-  let fullDiskDeaths = 0
-  let endedByThemselves = 0
+  const restartMs: number[] = []
+  const fullDisks = { count: 0, refused: 0, crashed: 0 }
+  const goOnMs: number[] = []
+  let notStarted = 0
+  let died = 0
+  let isDisturbing = true
   let submitted = 0
   let isSubmitting = true
 
@@ -88,6 +97,24 @@ export async function conduct(
     return rows[0]?.n ?? 0
   }
   const open = () => count('FROM executions WHERE ended_at IS NULL')
+
+  /** A worker that has come to work: one that finds the server away is started anew. */
+  async function workerAtWork(
+    more: Omit<WorkerOrder, 'url' | 'worldFile'>,
+  ): Promise<WorkerProcess> {
+    for (let tries = 0; tries < 200; tries++) {
+      const worker = startWorker({ ...order, ...more })
+      if (await worker.ready) {
+        void worker.ended.then(() => {
+          if (!worker.child.killed && worker.child.signalCode === null) died += 1
+        })
+        return worker
+      }
+      notStarted += 1
+      await sleep(250)
+    }
+    throw new Error('no worker comes to work; what they printed is above')
+  }
 
   async function submitAll(): Promise<void> {
     while (isSubmitting) {
@@ -119,14 +146,12 @@ export async function conduct(
       const number = killed
       const atBoundary = number % 2 === 0
       const boundary = boundaries[(number / 2) % boundaries.length] ?? 'before_call'
-      const worker = startWorker({
-        ...order,
+      const worker = await workerAtWork({
         seed: options.seed + number,
         concurrency: 8,
         clockOffMs: options.clockOffMs * (place % 2 === 0 ? 1 : -1),
         ...(atBoundary && { dieAt: { boundary, count: 1 + Math.floor(random() * 40) } }),
       })
-      await worker.ready
       if (!atBoundary) {
         await sleep(random() * options.livesMs)
         worker.child.kill('SIGKILL')
@@ -139,16 +164,17 @@ export async function conduct(
           return worker.ended
         }),
       ])
-      if (worker.child.exitCode !== null) {
-        // It could not start while the server was away, or it gave up later, which it must not.
-        killed -= 1
-        if (last === 'ready') endedByThemselves += 1
-        await sleep(200)
-        continue
-      }
       const how = last.startsWith('dies at') ? boundary : 'random'
       kills[how] = (kills[how] ?? 0) + 1
       if (number % 20 === 0) progress(`${number} of ${options.kills} workers killed`)
+    }
+    // What else is done is done to workers as well.
+    for (let number = 1; isDisturbing; number++) {
+      const seed = options.seed + 3_000_000 + 1_000 * place + number
+      const worker = await workerAtWork({ seed, concurrency: 8, clockOffMs: options.clockOffMs })
+      await Promise.race([worker.ended, others])
+      worker.child.kill('SIGTERM')
+      await worker.ended
     }
   }
 
@@ -181,8 +207,7 @@ export async function conduct(
   async function freezeWorkers(): Promise<void> {
     while (freezes < options.freezes) {
       const seed = options.seed + 1_000_000 + freezes
-      const worker = startWorker({ ...order, seed, concurrency: 8, clockOffMs: 0 })
-      await worker.ready
+      const worker = await workerAtWork({ seed, concurrency: 8, clockOffMs: 0 })
       await sleep(500)
       worker.child.kill('SIGSTOP')
       await sleep(freezeMs)
@@ -207,30 +232,45 @@ export async function conduct(
     }
   }
 
-  async function harmServer(): Promise<void> {
-    while (restarts < options.restarts) {
-      await sleep(3_000 + 2_000 * random())
-      await server?.restart()
-      restarts += 1
-      progress(`${restarts} of ${options.restarts} times the server restarted`)
+  /** One thing after the other: a server whose disk is full cannot be restarted. */
+  async function disturbServer(): Promise<void> {
+    while (restartMs.length < options.restarts || fullDisks.count < options.fullDisks) {
+      if (restartMs.length < options.restarts) {
+        await sleep(options.livesMs * (0.5 + random()))
+        const startedAt = performance.now()
+        await server?.restart()
+        restartMs.push(performance.now() - startedAt)
+        await noteGoingOn()
+        progress(`${restartMs.length} of ${options.restarts} times the server restarted`)
+      }
+      if (fullDisks.count < options.fullDisks) {
+        await sleep(options.livesMs * (0.5 + random()))
+        fullDisks.count += 1
+        const seen = await server?.fillDisk(fullDisks.count % 2 === 0)
+        if (seen?.refused) fullDisks.refused += 1
+        if (seen?.crashed) fullDisks.crashed += 1
+        await noteGoingOn()
+        progress(`${fullDisks.count} of ${options.fullDisks} times the disk full`)
+      }
     }
-    while (fullDisks < options.fullDisks) {
-      await sleep(3_000 + 2_000 * random())
-      server?.fillDisk()
-      await sleep(fullDiskMs)
-      if ((await server?.freeDisk()) === false) fullDiskDeaths += 1
-      fullDisks += 1
-      progress(`${fullDisks} of ${options.fullDisks} times the disk was full`)
-    }
+  }
+
+  async function noteGoingOn(): Promise<void> {
+    const startedAt = performance.now()
+    const ended = () => count('FROM executions WHERE ended_at IS NOT NULL')
+    const before = await ended()
+    while ((await ended()) === before) await sleep(20)
+    goOnMs.push(performance.now() - startedAt)
   }
 
   const submitting = submitAll()
   const watching = watchTakeOvers()
+  const others = Promise.all([freezeWorkers(), cutConnections(), disturbServer()]).finally(() => {
+    isDisturbing = false
+  })
   await Promise.all([
     ...Array.from({ length: options.workers }, (_, place) => keepWorker(place)),
-    freezeWorkers(),
-    cutConnections(),
-    harmServer(),
+    others,
   ])
   isSubmitting = false
   await Promise.all([submitting, watching])
@@ -246,10 +286,11 @@ export async function conduct(
     kills,
     freezes,
     cuts,
-    restarts,
+    restartMs,
     fullDisks,
-    fullDiskDeaths,
-    endedByThemselves,
+    goOnMs,
+    notStarted,
+    died,
     amidKillsMs,
     takeOverMs,
     replacementMs,

@@ -10,9 +10,9 @@ export interface ChaosOptions {
   readonly livesMs: number
   readonly freezes: number
   readonly cuts: number
-  /** Of the PostgreSQL server, as after a crash. */
+  /** How often the server itself is restarted as after a crash. */
   readonly restarts: number
-  /** How often the server's disk is full for a while. */
+  /** How often the disk of the server is full for some seconds. */
   readonly fullDisks: number
   /** Runs that kill whoever works on them. */
   readonly poison: number
@@ -31,8 +31,9 @@ export const usage = `Kills workers with SIGKILL while they carry runs out, and 
   --lives MS         how long a worker lives at most, once it is at work                     default 1500
   --freezes N        workers that are stopped for 17 s and let go                            default 1
   --cuts N           how often all connections to the database are cut                       default 3
-  --restarts N       how often the server is ended without a checkpoint and started again    default 0
-  --full-disks N     how often the server's disk is full for three seconds                   default 0
+  --restarts N       how often the server is restarted, in the manner of a crash             default 0
+  --full-disks N     how often the disk of the server is full for 4 s: in turn with room
+                     in its log of changes, and without                                      default 0
   --poison N         runs that kill whoever works on them                                    default 2
   --replacements N   how often one worker alone is killed and replaced                       default 3
   --clock MS         how far the clocks of workers are off, and jump                         default 2000
@@ -40,8 +41,8 @@ export const usage = `Kills workers with SIGKILL while they carry runs out, and 
   --help             this text
 
 TEST_DATABASE_URL names a PostgreSQL 15 or newer with pgvector, as a superuser; a database of its own is made there and
-dropped. Restarts and full disks need TEST_DATABASE_DIR too, the folder of that server as .ci/postgres prints it; for the
-latter it has to lie on a disk of its own, of at most 4 GiB. Exit codes: 0 nothing was lost and nothing done twice, 4 something was, 1 it could not be tried.`
+dropped. --restarts and --full-disks need the folder of that server in TEST_DATABASE_DIR as well, as .ci/postgres prints
+it; --full-disks needs it on a small disk of its own. Exit codes: 0 nothing was lost and nothing done twice, 4 something was, 1 it could not be tried.`
 
 /** Reads the command line: the options, `help`, or every problem of it. */
 export function readOptions(

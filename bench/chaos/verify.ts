@@ -1,6 +1,6 @@
 import type { Stepwarden } from '../../src/library.ts'
-import type { Admin } from '../scratch-database.ts'
 import { isPoison, readWorld } from './desk.ts'
+import type { Admin } from './server.ts'
 
 /** What came of the runs. All of the first group must be 0. */
 export interface Verdict {

@@ -43,7 +43,11 @@ const app = await openContext(
       process.kill(process.pid, 'SIGKILL')
     },
   },
-)
+).catch((error: unknown) => {
+  // Whoever has started it starts another: the server may be away.
+  console.error(`a worker cannot begin: ${error instanceof Error ? error.message : String(error)}`)
+  process.exit(1)
+})
 const working = startWorking(app, { concurrency: order.concurrency, pollMs: 50 })
 process.once('SIGTERM', async () => {
   await working.stop()

@@ -7,7 +7,7 @@ import { openEmbedded } from './embedded.ts'
 import { checkSchema, listApplied, migrateSchema } from './migrate.ts'
 import { databaseRoles } from './roles.ts'
 import { schemaHandle } from './schema-handle.ts'
-import { holdAdvisoryLock } from './session-lock.ts'
+import { holdAdvisoryLock, type SessionLock } from './session-lock.ts'
 import { type DatabaseHandle, type TenantDb, TenantPool } from './tenant-pool.ts'
 
 export type { DatabaseHandle, Db, TenantDb, Transaction } from './tenant-pool.ts'
@@ -49,7 +49,7 @@ export interface Database extends AsyncDisposable {
    * processes see the death at once. `key` is a non-negative safe integer. The embedded database has one session and
    * one process, so there is nothing to hold.
    */
-  holdSessionLock(key: number): Promise<AsyncDisposable>
+  holdSessionLock(key: number): Promise<SessionLock>
   /** The driver's pool, for those who look after connections. Take clients by `connect()`; a `query` on it is banned. */
   readonly pool: Omit<pg.Pool, 'query'>
 }
@@ -126,7 +126,7 @@ async function openLite(config: EmbeddedConfig): Promise<Database> {
   }
   return assemble('pglite', lite.pool, config, {
     close: lite.close,
-    holdSessionLock: async () => ({ [Symbol.asyncDispose]: async () => {} }),
+    holdSessionLock: async () => ({ isSteady: () => true, [Symbol.asyncDispose]: async () => {} }),
   })
 }
 

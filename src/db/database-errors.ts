@@ -51,8 +51,10 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
     case '28000':
     case '28P01':
     case '3D000':
+    case '53100':
     case '53300':
     case '57P01':
+    case '57P02':
     case '57P03':
       return new ServiceError(
         'DATABASE_UNAVAILABLE',
@@ -60,7 +62,8 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
         { cause: error },
       )
     default:
-      return /^Connection terminated|timeout expired|SSL connection/.test(problem)
+      // The driver has no codes for what it finds itself. "Not queryable" is a connection that was lost between two queries.
+      return /^Connection terminated|timeout expired|SSL connection|is not queryable$/.test(problem)
         ? new ServiceError('DATABASE_UNAVAILABLE', { database, problem }, { cause: error })
         : error
   }

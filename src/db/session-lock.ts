@@ -1,20 +1,28 @@
 import pg from 'pg'
 
-const retryEveryMs = 1_000
+const retryEveryMs = 200
+/** How long the others get to take their locks again as well: five tries. */
+const settleMs = 1_000
+
+/** A lock that the server frees the moment this process is gone. */
+export interface SessionLock extends AsyncDisposable {
+  /**
+   * False from when the lock was lost until a while after it was taken again. What cut its connection, a restart of the
+   * server for one, may have cut those of all others: locks that nobody holds then say nothing of who is gone.
+   */
+  isSteady(): boolean
+}
 
 /**
- * Holds an advisory lock on a connection of its own until it is disposed, so that the server frees it the moment this
- * process is gone. A connection that is lost is opened anew every second; until that succeeds, others may believe
- * that the process is gone, and fencing keeps that harmless.
+ * Holds an advisory lock on a connection of its own until it is disposed. A connection that is lost is opened anew as soon
+ * as the server allows; until then, others may believe that the process is gone, and fencing keeps that harmless.
  *
  * Throws what the driver throws if the lock cannot be taken at first.
  */
-export async function holdAdvisoryLock(
-  config: pg.ClientConfig,
-  key: number,
-): Promise<AsyncDisposable> {
+export async function holdAdvisoryLock(config: pg.ClientConfig, key: number): Promise<SessionLock> {
   let retry: NodeJS.Timeout | undefined
   let disposed = false
+  let steadyFrom = 0
 
   async function take(): Promise<pg.Client> {
     const client = new pg.Client({ ...config, keepAlive: true })
@@ -27,7 +35,10 @@ export async function holdAdvisoryLock(
       await client.end().catch(() => undefined)
       throw error
     }
-    client.once('end', takeAgain)
+    client.once('end', () => {
+      steadyFrom = Number.POSITIVE_INFINITY
+      takeAgain()
+    })
     return client
   }
 
@@ -35,8 +46,13 @@ export async function holdAdvisoryLock(
     if (disposed) return
     retry = setTimeout(() => {
       holder = take()
-      // What keeps it from coming back now is tried again; the next query of anyone reports the cause.
-      holder.catch(takeAgain)
+      holder.then(
+        () => {
+          steadyFrom = performance.now() + settleMs
+        },
+        // What keeps it from coming back now is tried again; the next query of anyone reports the cause.
+        takeAgain,
+      )
     }, retryEveryMs)
     retry.unref()
   }
@@ -44,6 +60,7 @@ export async function holdAdvisoryLock(
   let holder = take()
   await holder
   return {
+    isSteady: () => performance.now() >= steadyFrom,
     async [Symbol.asyncDispose]() {
       disposed = true
       clearTimeout(retry)

@@ -7,6 +7,11 @@ import type { Database } from './connect.ts'
 export interface Worker extends AsyncDisposable {
   readonly id: Id<'worker'>
   readonly lease: Lease
+  /**
+   * Whether what the database shows of other workers is to be believed. Not while it may have lost them all at once, as it
+   * does when it is restarted: those that live then come back within a second.
+   */
+  canTellWhoIsGone(): boolean
 }
 
 /** How long a worker is believed to live after its last sign of life, by the database's clock. */
@@ -56,10 +61,14 @@ export async function registerWorker(
   return {
     id,
     lease: { isHeld: () => performance.now() < heldUntil, renew: renewLease },
+    canTellWhoIsGone: session.isSteady,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await database.system.query('worker_remove', remove, [id])
-      await session[Symbol.asyncDispose]()
+      await using _session = session
+      await database.system.query('worker_remove', remove, [id]).catch((error: unknown) => {
+        // The lock is gone in any case, and the row without it says that this process is.
+        log.warn({ err: error, workerId: id }, 'the worker could not sign off; its lease runs out')
+      })
     },
   }
 }

@@ -26,16 +26,17 @@ export function canonicalValue(value: unknown): Json {
 }
 
 /**
- * The same, with an upper bound of what the value takes as JSON text in UTF-8. It is at most six times too high, and
- * costs next to nothing.
+ * The same, with bounds of what the value takes as JSON text in UTF-8. The upper one is at most some thirty times the
+ * lower, and both cost next to nothing. What is larger than `limit` for certain is looked at no further: its value is
+ * then only the beginning, and the lower bound is above the limit.
  *
  * @throws ServiceError `VALUE_INVALID` as `canonicalValue` does.
  */
-export function measuredValue(value: unknown): {
-  readonly value: Json
-  readonly maxBytes: number
-} {
-  return convertOrThrow(value, maxDepth)
+export function measuredValue(
+  value: unknown,
+  limit: number,
+): { readonly value: Json; readonly minBytes: number; readonly maxBytes: number } {
+  return convertOrThrow(value, maxDepth, limit)
 }
 
 /** The canonical form of a value that the service itself has made or stored; it may be twice as deep. */
@@ -43,12 +44,12 @@ export function storedValue(value: unknown): Json {
   return convertOrThrow(value, maxWrappedDepth).value
 }
 
-function convertOrThrow(root: unknown, depthLimit: number) {
-  const conversion = new Conversion(depthLimit)
+function convertOrThrow(root: unknown, depthLimit: number, byteLimit?: number) {
+  const conversion = new Conversion(depthLimit, byteLimit)
   const value = conversion.visit(root)
-  const { problems, maxBytes } = conversion
+  const { problems, minBytes, maxBytes } = conversion
   if (problems.length > 0) throw new ServiceError('VALUE_INVALID', { problems })
-  return { value, maxBytes }
+  return { value, minBytes, maxBytes }
 }
 
 /** What `canonicalValue` would refuse, for callers that gather the problems of several values. Empty when nothing. */
@@ -81,19 +82,25 @@ export function hashOf(value: unknown): string {
 class Conversion {
   readonly problems: Problem[] = []
   /** Of the JSON text of what was visited. */
+  minBytes = 0
   maxBytes = 0
   readonly #depthLimit: number
+  readonly #byteLimit: number
   readonly #path: (string | number)[] = []
   #parts = 0
   #isTooMany = false
 
-  constructor(depthLimit: number) {
+  constructor(depthLimit: number, byteLimit = Number.POSITIVE_INFINITY) {
     this.#depthLimit = depthLimit
+    this.#byteLimit = byteLimit
   }
 
   visit(value: unknown): Json {
     this.#parts += 1
     if (this.#parts > maxValues || this.#isTooMany) return this.#tooMany()
+    // A part takes a byte at least. Most of what a text takes, it takes by its length.
+    this.minBytes += typeof value === 'string' ? value.length + 2 : 1
+    if (this.minBytes > this.#byteLimit) return null
     switch (typeof value) {
       case 'string': {
         this.maxBytes += maxTextBytes(value)
@@ -127,15 +134,21 @@ class Conversion {
     if (Array.isArray(value)) {
       if (this.#parts + value.length > maxValues) return this.#tooMany()
       // Unlike `map`, this visits holes, which are no values.
-      return Array.from(value, (item, index) => this.#visitMember(index, item))
+      const items: Json[] = []
+      for (let index = 0; index < value.length && this.minBytes <= this.#byteLimit; index += 1) {
+        items.push(this.#visitMember(index, value[index]))
+      }
+      return items
     }
     if (!isPlainObject(value)) {
       return this.#refuse(`a ${value.constructor?.name ?? 'class'} instance is not a JSON value`)
     }
     const result: Record<string, Json> = {}
     for (const key of sortedKeys(value)) {
+      if (this.minBytes > this.#byteLimit) break
       const member = value[key]
       if (member === undefined) continue
+      this.minBytes += key.length + 3
       this.maxBytes += maxTextBytes(key)
       const flaw = stringFlaw(key)
       if (flaw !== undefined) this.#refuse(`key ${JSON.stringify(key)}: ${flaw}`)

@@ -89,7 +89,7 @@ function checkOutput(pinned: PinnedTool, answer: unknown, endedAt: number): Tool
   })
   let measured: ReturnType<typeof measuredValue>
   try {
-    measured = measuredValue(answer)
+    measured = measuredValue(answer, maxOutputBytes)
   } catch (error) {
     // Whatever reading the answer throws (a getter may), the tool has returned: it is done, and cannot be recorded.
     const found = isServiceError(error, 'VALUE_INVALID')
@@ -100,15 +100,13 @@ function checkOutput(pinned: PinnedTool, answer: unknown, endedAt: number): Tool
       `answered what is no JSON value: ${found.slice(0, 5).join('; ')}`,
     )
   }
-  const { value: output, maxBytes } = measured
-  // Most outputs are far from the limit, and need not be written out to see it.
-  const bytes = maxBytes > maxOutputBytes ? Buffer.byteLength(JSON.stringify(output)) : 0
-  if (bytes > maxOutputBytes) {
+  if (isTooLarge(measured)) {
     return invalid(
       'output_too_large',
-      `answered ${bytes} bytes; at most ${maxOutputBytes} are recorded.`,
+      `answered more than ${maxOutputBytes} bytes, which is the most that is recorded.`,
     )
   }
+  const output = measured.value
   const problems = pinned.output.problems(output)
   if (problems.length > 0) {
     const found = problems.map(({ path, message }) => `${path}: ${message}`)
@@ -118,6 +116,12 @@ function checkOutput(pinned: PinnedTool, answer: unknown, endedAt: number): Tool
     )
   }
   return { result: 'done', output, endedAt }
+}
+
+/** Most outputs are far from the limit, on either side, and need not be written out to see it. */
+function isTooLarge({ value, minBytes, maxBytes }: ReturnType<typeof measuredValue>): boolean {
+  if (minBytes > maxOutputBytes) return true
+  return maxBytes > maxOutputBytes && Buffer.byteLength(JSON.stringify(value)) > maxOutputBytes
 }
 
 function failureOf(error: unknown): {

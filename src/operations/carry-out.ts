@@ -89,7 +89,7 @@ export async function carryOnAll(app: AppContext): Promise<readonly Id<'executio
     // One that has failed, or that waits again for a clock that is behind, is kept until the others were tried: it would
     // be claimed again and again.
     if (kept.has(executionId) || done.includes(executionId)) kept.set(executionId, claim)
-    else if (await carryOnOne(app, claim)) done.push(executionId)
+    else if ((await carryOnOne(app, claim)) === 'done') done.push(executionId)
     else kept.set(executionId, claim)
   }
   for (const claim of kept.values()) await leave(app, claim, 0)
@@ -107,6 +107,7 @@ async function claimNext(app: AppContext): Promise<readonly Claim[]> {
  */
 export async function takeFromTheGone(app: AppContext): Promise<boolean> {
   for (const claim of app.abandoned.values()) await leave(app, claim, 0)
+  if (!app.worker.canTellWhoIsGone()) return false
   return (await releaseExecutions(app.database, app.worker.id)).suspects
 }
 
@@ -119,25 +120,28 @@ export function claimWork(
   return claimExecutions(app.database, app.worker.id, max, which)
 }
 
+/** What came of carrying an execution on: all went well, it failed, or the database could not be asked. */
+type CarriedOn = 'done' | 'failed' | 'away'
+
 /**
- * Carries a claimed execution on, and answers whether that went well. It never throws. Once `isStopping`, the run gives
+ * Carries a claimed execution on, and answers what came of that. It never throws. Once `isStopping`, the run gives
  * itself back before its next step.
  */
 export async function carryOnOne(
   app: AppContext,
   claim: Claim,
   isStopping?: () => boolean,
-): Promise<boolean> {
+): Promise<CarriedOn> {
   try {
     await holding(app, claim, () => carryOn(app, claim, isStopping))
-    return true
+    return 'done'
   } catch (error) {
     const { executionId } = claim
     // Another process was faster with this one.
     if (!isServiceError(error, 'LEASE_LOST')) {
       app.log.error({ err: error, executionId }, 'an execution could not be carried on')
     }
-    return false
+    return isOutage(error) ? 'away' : 'failed'
   }
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { AppContext } from '../context.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
@@ -49,16 +50,32 @@ export function startWorking(
   }
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
+  // Each run that pauses listens to it, and beyond ten Node would warn of a leak.
+  setMaxListeners(0, stopping.signal)
   let becomeIdle = (): void => {}
   const idle = new Promise<void>((resolve) => {
     becomeIdle = resolve
   })
 
+  /** Since when runs fail because the database cannot do its work, and until when none is taken up for that. */
+  let awaySince: number | undefined
+  let restsUntil = 0
+
   async function run(claim: Parameters<typeof carryOnOne>[1]): Promise<void> {
-    const went = await carryOnOne(app, claim, () => stopping.signal.aborted)
-    if (went) onCarriedOn?.(claim.executionId)
-    // What failed is claimed again at once; a moment in between keeps it from taking all of the worker's time.
-    else await pause(pollMs, stopping.signal)
+    const came = await carryOnOne(app, claim, () => stopping.signal.aborted)
+    if (came === 'done') {
+      awaySince = undefined
+      onCarriedOn?.(claim.executionId)
+    } else if (came === 'away') {
+      // A database may let a run be claimed and not be written: it would call its tools again and again, all in vain. The
+      // longer that has lasted, the longer the next try waits.
+      const now = performance.now()
+      awaySince ??= now
+      restsUntil = now + Math.max(pollMs, Math.min(now - awaySince, longestPauseMs))
+    } else {
+      // What failed is claimed again at once; a moment in between keeps it from taking all of the worker's time.
+      await pause(pollMs, stopping.signal)
+    }
   }
 
   /** What may have ended two workers is worked on alone, so that it can take nothing else along. */
@@ -69,6 +86,7 @@ export function startWorking(
       const [claim] = await claimWork(app, 1, { suspects: true })
       if (claim === undefined) return
       await run(claim)
+      if (performance.now() < restsUntil) return
     }
   }
 
@@ -77,6 +95,7 @@ export function startWorking(
     let releasedAt = Number.NEGATIVE_INFINITY
     while (!stopping.signal.aborted) {
       try {
+        await pause(restsUntil - performance.now(), stopping.signal)
         if (performance.now() - releasedAt >= releaseEveryMs) {
           if (await takeFromTheGone(app)) await workOnSuspects()
           releasedAt = performance.now()
@@ -114,7 +133,7 @@ export function startWorking(
 
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
+    if (ms <= 0 || signal?.aborted) return resolve()
     const timer = setTimeout(end, ms)
     function end(): void {
       clearTimeout(timer)

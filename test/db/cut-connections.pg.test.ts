@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { isOutage } from '../../src/db/database-errors.ts'
+import { explainDatabaseError, isOutage } from '../../src/db/database-errors.ts'
 import { openTestDatabase } from '../support/database.ts'
 
 const db = await openTestDatabase()
@@ -33,10 +33,20 @@ it('a connection that is cut between two queries fails the next one, and ends no
   await cutAll()
   await closed
 
-  await expect(client.query('SELECT 1')).rejects.toBeInstanceOf(Error)
+  await expect(client.query('SELECT 1')).rejects.toSatisfy(isOutage)
   client.release()
   const tenants = await db.database.forTenant('default').kysely.selectFrom('tenants').execute()
   expect(tenants).toHaveLength(1)
+})
+
+it.each([
+  ['53100', 'could not extend file "base/5/1249": No space left on device'],
+  ['57P02', 'terminating connection because of crash of another server process'],
+])('error %s says to people that the database is away', (code, message) => {
+  expect(explainDatabaseError(Object.assign(new Error(message), { code }), 'db')).toMatchObject({
+    code: 'DATABASE_UNAVAILABLE',
+    message: expect.stringContaining(message),
+  })
 })
 
 it('a query that is cut says that the database is away', async () => {

@@ -44,16 +44,19 @@ describe('canonicalJson', () => {
     expect(JSON.stringify(value)).toBe('{"__proto__":{"polluted":true},"constructor":1}')
   })
 
-  it('never takes a value for smaller than its JSON text is', () => {
+  it('never takes a value for smaller than its JSON text is, nor for larger', () => {
     fc.assert(
       fc.property(jsonValue, (json) => {
-        const { value, maxBytes } = measuredValue(json)
+        const { value, minBytes, maxBytes } = measuredValue(json, Number.POSITIVE_INFINITY)
 
         expect(value).toEqual(canonicalValue(json))
-        expect(maxBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(value)))
+        const bytes = Buffer.byteLength(JSON.stringify(value))
+        expect(maxBytes).toBeGreaterThanOrEqual(bytes)
+        expect(minBytes).toBeLessThanOrEqual(bytes)
       }),
     )
-    const { maxBytes } = measuredValue([-Number.MIN_VALUE, '\u0001', [], {}, null, true, false])
+    const extremes = [-Number.MIN_VALUE, '\u0001', [], {}, null, true, false]
+    const { maxBytes } = measuredValue(extremes, Number.POSITIVE_INFINITY)
     expect(maxBytes).toBeGreaterThanOrEqual(JSON.stringify([-Number.MIN_VALUE]).length)
   })
 

@@ -152,4 +152,27 @@ describe('what came of a call', () => {
   ])('is measured in bytes of JSON: %s', async (_what, answer, result) => {
     expect(await call(() => answer)).toMatchObject({ result })
   })
+
+  it('is read no further than it takes to see that it is too large', async () => {
+    let reads = 0
+    const part = () => ({
+      get text() {
+        reads += 1
+        return 'x'.repeat(1_000)
+      },
+    })
+
+    const observation = await call(() => Array.from({ length: 50_000 }, part))
+
+    expect(observation).toMatchObject({ result: 'invalid', code: 'output_too_large' })
+    expect(reads).toBeLessThan(1_100)
+  })
+
+  it('may be larger than any text can be', async () => {
+    const text = 'x'.repeat(10_000_000)
+
+    const observation = await call(() => Array(100_000).fill(text))
+
+    expect(observation).toMatchObject({ result: 'invalid', code: 'output_too_large' })
+  })
 })

@@ -88,6 +88,17 @@ async function outliveLease(worker: AppContext): Promise<void> {
   )
 }
 
+/** What a restart of the server does to all that are connected. */
+async function cutAllConnections(): Promise<void> {
+  await db.asOwner('default', async (client) => {
+    await client.query('SET ROLE NONE')
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    )
+  })
+}
+
 it('what a frozen worker got in the end is attached to the escalation of its run', async () => {
   const key = await procedureOf('once')
   await using frozen = await another()
@@ -175,6 +186,47 @@ it('and makes no call when another worker has taken the run over meanwhile', asy
 
   await expect(attempt).rejects.toMatchObject({ code: 'LEASE_LOST' })
   expect(calls).toEqual([])
+})
+
+it('a restart of the server takes no run away from a worker that lives', async () => {
+  const key = await procedureOf('once')
+  await using worker = await another()
+  await using other = await another()
+  const { running, letGo, executionId } = await runInMiddle(worker, key)
+
+  await cutAllConnections()
+
+  await expect.poll(() => other.worker.canTellWhoIsGone()).toBe(false)
+  expect(await carryOnAll(other)).toEqual([])
+  await expect.poll(() => other.worker.canTellWhoIsGone(), { timeout: 5_000 }).toBe(true)
+  expect(await carryOnAll(other)).toEqual([])
+  letGo()
+  await running
+  const { execution } = await operations.getExecution.invoke(app, caller, { executionId })
+  expect(execution).toMatchObject({ outcome: 'resolved', takeOverCount: 0 })
+})
+
+it('a worker that cannot sign off ends all the same, and is seen as gone', async () => {
+  const key = await procedureOf('repeatable')
+  const system: typeof db.database.system = {
+    ...db.database.system,
+    query: async (name, ...rest) => {
+      if (name === 'worker_remove') throw new Error('could not extend file')
+      return db.database.system.query(name, ...rest)
+    },
+  }
+  const worker = await createContext(
+    { ...db.database, system },
+    { tenantId: 'default', logLevel: 'silent' },
+    { tools, embedder: app.embedders.offline },
+  )
+  const { running, letGo, executionId } = await runInMiddle(worker, key)
+
+  await worker[Symbol.asyncDispose]()
+
+  await expect.poll(() => carryOnAll(app)).toEqual([executionId])
+  letGo()
+  await expect(running).rejects.toMatchObject({ code: 'LEASE_LOST' })
 })
 
 it('a worker whose row was cleared away while it was frozen comes back with the next renewal', async () => {

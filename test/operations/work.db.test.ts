@@ -30,7 +30,16 @@ function tool(name: string, effect: 'read' | 'write') {
   })
 }
 
-const tools = [tool('read', 'read'), tool('write', 'write')]
+const hang = defineTool({
+  name: 'hang',
+  description: 'Never answers, and does not listen to its signal',
+  effect: 'read',
+  timeout: '1s',
+  input: z.object({}),
+  output: z.object({ ok: z.boolean() }),
+  run: () => new Promise<never>(() => {}),
+})
+const tools = [tool('read', 'read'), tool('write', 'write'), hang]
 const { app, db } = await openTestApp({ tools })
 const caller = callerOf()
 
@@ -316,6 +325,75 @@ it('after a restored backup everything that goes on is held, until a person lets
 
 it('a worker without a place for a run is refused', () => {
   expect(() => startWorking(app, { concurrency: 0 })).toThrow('must be at least 1, found 0')
+})
+
+it('a tool that never returns ends its own run at its time limit, and holds up no other', async () => {
+  const hanging = await procedureOf({ tool: 'hang' })
+  const others = await procedureOf({ tool: 'read' }, { tool: 'write' })
+  const hung = (await start(hanging, { detach: true })).execution.id
+  const ids: string[] = []
+  for (let index = 0; index < 5; index++)
+    ids.push((await start(others, { detach: true })).execution.id)
+  await using worker = await another()
+  const ended: string[] = []
+
+  const working = startWorking(worker, {
+    concurrency: 2,
+    pollMs: 10,
+    onCarriedOn: (id) => ended.push(id),
+  })
+  await vi.waitFor(() => expect(ended).toContain(hung), 10_000)
+  await working.stop()
+
+  expect(ended).toEqual([...ids, hung])
+  const { execution, steps } = await get(hung)
+  expect(execution).toMatchObject({ status: 'escalated', reason: { code: 'tool_timeout' } })
+  expect(steps).toMatchObject([{ status: 'failed', error: { code: 'tool_timeout' } }])
+})
+
+describe('a worker whose commits fail', () => {
+  it('tries ever more seldom while the database has no room', async () => {
+    const key = await procedureOf({ tool: 'read' })
+    const { execution } = await start(key, { detach: true })
+    await using worker = await another()
+    let tries = 0
+    const commit = async (): Promise<never> => {
+      tries += 1
+      throw Object.assign(new Error('could not extend file'), { code: '53100' })
+    }
+
+    const working = startWorking({ ...worker, journal: { commit } }, { pollMs: 10 })
+    await sleep(2_000)
+    await working.stop()
+
+    expect(tries).toBeGreaterThan(2)
+    expect(tries).toBeLessThan(20)
+    await workUntil(execution.id, 'resolved', worker)
+    expect((await get(execution.id)).execution.takeOverCount).toBe(0)
+  })
+
+  it('says nothing of a leak, however many runs fail at once', async () => {
+    const warnings: string[] = []
+    const note = ({ name }: Error) => warnings.push(name)
+    process.on('warning', note)
+    const key = await procedureOf({ tool: 'read' })
+    const runs = await Promise.all(Array.from({ length: 12 }, () => start(key, { detach: true })))
+    await using worker = await another()
+    let failures = 0
+    const commit: typeof worker.journal.commit = async (...given) => {
+      if (failures === 12) return worker.journal.commit(...given)
+      failures += 1
+      throw new Error('odd')
+    }
+
+    for (const { execution } of runs) {
+      await workUntil(execution.id, 'resolved', { ...worker, journal: { commit } })
+    }
+
+    process.off('warning', note)
+    expect(failures).toBe(12)
+    expect(warnings).toEqual([])
+  })
 })
 
 describe('a worker that is stopped', () => {
