@@ -122,10 +122,7 @@ const insertOnce = {
  *
  * @throws ServiceError `PROCEDURE_NOT_ACTIVE` when the version is not active any more: the database refuses it.
  */
-export async function insertExecution(
-  db: TenantDb,
-  execution: NewExecution,
-): Promise<Claim | undefined> {
+export async function insertExecution(db: TenantDb, execution: NewExecution): Promise<boolean> {
   const { start, version } = execution
   const count = await db
     .run(execution.idempotencyKey === null ? insert : insertOnce, [
@@ -159,8 +156,12 @@ export async function insertExecution(
       const { procedureKey } = version
       throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey }, { cause: error })
     })
-  if (count === 0) return undefined
-  return { tenantId: start.tenantId, executionId: start.executionId, fence: 1 }
+  return count > 0
+}
+
+/** The claim that whoever stores an execution for itself has on it. */
+export function firstClaim({ tenantId, executionId }: ExecutionStart): Claim {
+  return { tenantId, executionId, fence: 1 }
 }
 
 /** What says nothing is not stored. */
