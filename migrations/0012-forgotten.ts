@@ -2,7 +2,10 @@ import { type Kysely, sql } from 'kysely'
 
 export const minCodeVersion = '0.1.0'
 
-/** Lets a worker ask which executions are its own: it may have lost the answer that said so. */
+/**
+ * What the loss of an answer must not do: a worker can ask which executions are its own, and a ticket that fitted nothing
+ * is one triage item however often its request is repeated.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     CREATE FUNCTION public.executions_of(own_worker text)
@@ -14,4 +17,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`REVOKE ALL ON FUNCTION public.executions_of(text) FROM PUBLIC`.execute(db)
   await sql`GRANT EXECUTE ON FUNCTION public.executions_of(text) TO stepwarden_app`.execute(db)
   await sql`ALTER FUNCTION public.executions_of(text) OWNER TO stepwarden_system`.execute(db)
+  await sql`
+    ALTER TABLE public.coverage_gaps
+      ADD COLUMN idempotency_key text,
+      ADD COLUMN request_hash text,
+      ADD CONSTRAINT coverage_gaps_request CHECK ((idempotency_key IS NULL) = (request_hash IS NULL))`.execute(
+    db,
+  )
+  await sql`
+    CREATE UNIQUE INDEX coverage_gaps_idempotency ON public.coverage_gaps (tenant_id, idempotency_key)
+      WHERE idempotency_key IS NOT NULL`.execute(db)
 }

@@ -24,6 +24,7 @@ import type { SelectionRecord } from '../../domain/selection.ts'
 import type { StepKind } from '../../domain/step.ts'
 import type { Claim } from '../../executor/ports.ts'
 import type { Db, TenantDb, Transaction } from '../connect.ts'
+import { constraintOf } from '../database-errors.ts'
 import type { ExecutionsTable, StepExecutionsTable } from '../tables.ts'
 
 /** An execution as lists show it. */
@@ -167,12 +168,6 @@ export function firstClaim({ tenantId, executionId }: ExecutionStart): Claim {
 /** What says nothing is not stored. */
 function jsonOrNull(value: object | undefined): string | null {
   return value === undefined || Object.keys(value).length === 0 ? null : canonicalJson(value)
-}
-
-function constraintOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'constraint' in error
-    ? error.constraint
-    : undefined
 }
 
 export async function findExecution(db: Db, id: Id<'execution'>): Promise<Execution | undefined> {
