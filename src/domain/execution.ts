@@ -1,4 +1,5 @@
 import type { Reason } from './escalation.ts'
+import type { Calendar } from './expression.ts'
 import type { Id } from './ids.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Principal } from './principal.ts'
@@ -63,6 +64,32 @@ export interface ExecutionStart {
   readonly startedAt: number
   readonly input: JsonObject
   readonly ticket: Ticket | null
+  /** For whom the requester acts, where that is somebody else. */
+  readonly onBehalfOf?: string
+  /** `guided`: an agent confirms each write before it is made. */
+  readonly mode?: 'guided'
+  /** The working days that durations are counted in; default Monday to Friday. */
+  readonly calendar?: Calendar
+  /** The version of each procedure that the run may call, by key. */
+  readonly pins?: { readonly [procedureKey: string]: Pin }
+  /** Where a run that another one has called comes from; absent for one that was started from outside. */
+  readonly calledFrom?: CalledFrom
+}
+
+/** A version that a run may call, pinned when its root was started. */
+export interface Pin {
+  readonly versionId: Id<'version'>
+  readonly versionNumber: number
+  readonly definitionHash: string
+}
+
+/** The place of a called run: its root, and the steps that led to it from there. */
+export interface CalledFrom {
+  readonly rootId: Id<'execution'>
+  readonly parentId: Id<'execution'>
+  readonly parentOrdinal: number
+  /** The key and the iteration of each step on the way, the root's first. */
+  readonly path: readonly (readonly [stepKey: string, iteration: string])[]
 }
 
 /**
@@ -92,6 +119,36 @@ export interface StepError {
   readonly message: string
 }
 
+/** Something that was said while a step waited for a person. */
+export type Said =
+  /** A reminder was due. */
+  | { readonly kind: 'reminded'; readonly at: number }
+  /** An answer came that does not have the form that is asked for. */
+  | {
+      readonly kind: 'unfit'
+      readonly at: number
+      readonly by: Speaker
+      readonly text: string
+      readonly problems: readonly string[]
+    }
+  | { readonly kind: 'answered'; readonly at: number; readonly by: Speaker }
+  /** A yes, given to exactly what had this hash. */
+  | {
+      readonly kind: 'approved'
+      readonly at: number
+      readonly by: Speaker
+      readonly showHash?: string
+      readonly comment?: string
+    }
+  | {
+      readonly kind: 'denied'
+      readonly at: number
+      readonly by: Speaker
+      readonly comment?: string
+    }
+
+export type Speaker = Pick<Principal, 'id' | 'kind' | 'unauthenticated'>
+
 /**
  * The record of one step in one execution, and one entry of its history. `ordinal` counts from 1 in the order in
  * which steps were started; a row with an ordinal that is there already replaces it.
@@ -110,6 +167,8 @@ export interface StepRow {
   readonly output: Json | null
   readonly error: StepError | null
   readonly attempts: readonly AttemptRecord[] | null
+  /** What was said while it waited; absent where nothing was. */
+  readonly exchange?: readonly Said[]
   readonly startedAt: number
   readonly endedAt: number | null
 }

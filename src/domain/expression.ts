@@ -14,6 +14,7 @@ export { isGuarded, type Read } from './expression/reads.ts'
 export { findingRules } from './expression/report.ts'
 export type { Path, Scope, StepwiseScope } from './expression/scope.ts'
 export { type ScopeTypes, stepType } from './expression/scope-types.ts'
+export { addWorkdays, type Calendar, defaultCalendar, findInstant } from './expression/time.ts'
 export {
   anyType,
   booleanType,

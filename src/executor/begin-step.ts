@@ -1,9 +1,12 @@
 import { sha256 } from '../domain/canonical.ts'
-import type { StepRow } from '../domain/execution.ts'
+import type { ExecutionStart, StepRow } from '../domain/execution.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import type { ExecutionState } from './apply.ts'
 import { evaluateAll, evaluateCondition, resolve, scopeOf } from './evaluate.ts'
+import { isLoopRow, ownDepth } from './iteration.ts'
+import { beginLoop } from './loops.ts'
 import type { ChooseNode, PinnedTool, Plan, PlanNode, RequireNode, ToolNode } from './plan.ts'
+import { beginWait } from './waits.ts'
 
 /** One attempt to call a tool, as it is to be made. */
 export interface ToolCall {
@@ -22,24 +25,31 @@ export interface BegunStep {
   readonly call?: ToolCall
 }
 
-/** Begins a step at an instant: evaluates its `when`, then does what its kind says. */
+/**
+ * Begins a step at an instant, in a round of the loops around it: evaluates its `when`, then does what its kind says. A
+ * step with loops of its own begins with the loop, and comes here again for each of its rounds.
+ */
 export function beginStep(
   plan: Plan,
   state: ExecutionState,
   node: PlanNode,
   at: number,
+  iteration = '',
 ): BegunStep {
-  const row = newRow(state, node, at)
-  if (node.when !== undefined) {
-    const result = evaluateCondition(node.when, scopeOf(plan, state, at))
+  const row = newRow(state, node, at, iteration)
+  const scope = () => scopeOf(plan, state, at, row)
+  // Of a list it is asked for each item, of all else before the first round.
+  if (node.when !== undefined && isAsked(node, row)) {
+    const result = evaluateCondition(node.when, scope())
     if (!result.ok) return { row: failedRow(row, result.code, result.message, at) }
     if (!result.value) return { row: { ...row, status: 'skipped', attempt: 0, endedAt: at } }
   }
+  if (isLoopRow(node, row)) return { row: beginLoop(plan, state, node, row) }
   switch (node.kind) {
     case 'tool':
       return beginTool(plan, state, node, row)
     case 'compute': {
-      const values = evaluateAll(node.values, scopeOf(plan, state, at))
+      const values = evaluateAll(node.values, scope())
       if (!values.ok) return { row: failedRow(row, values.code, values.message, at) }
       return { row: completedRow(row, values.value, at) }
     }
@@ -51,27 +61,32 @@ export function beginStep(
       return { row }
     case 'end': {
       if (node.text === undefined) return { row: completedRow(row, { text: null }, at) }
-      const text = resolve(node.text, scopeOf(plan, state, at))
+      const text = resolve(node.text, scope())
       if (!text.ok) return { row: failedRow(row, text.code, text.message, at) }
       return { row: completedRow(row, { text: text.value }, at) }
     }
     case 'ask':
     case 'approval':
     case 'call':
-    case 'wait': {
-      // Activation refuses these kinds (check `kind-unavailable`), so a run meets one only in a damaged database.
-      const message = `Steps of kind '${node.kind}' cannot be run by this service version.`
-      return { row: failedRow(row, 'internal_error', message, at) }
-    }
+    case 'wait':
+      return { row: beginWait(plan, state, node, row) }
     default:
       return node satisfies never
   }
 }
 
+function isAsked(node: PlanNode, row: StepRow): boolean {
+  return ownDepth(node, row) === (node.loops.each === undefined ? 0 : 1)
+}
+
 /** One key for all attempts of a step and all who make them, and never another step's. */
-export function idempotencyKeyOf(executionId: string, { stepKey, iteration }: StepRow): string {
+export function idempotencyKeyOf(
+  { executionId, calledFrom }: ExecutionStart,
+  { stepKey, iteration }: StepRow,
+): string {
+  const { rootId, path } = calledFrom ?? { rootId: executionId, path: [] }
   // A list of texts is its own canonical form.
-  return sha256(JSON.stringify([executionId, stepKey, iteration]))
+  return sha256(JSON.stringify([rootId, ...path.flat(), stepKey, iteration]))
 }
 
 /** The call that a running tool row stands for. */
@@ -108,7 +123,7 @@ function beginTool(plan: Plan, state: ExecutionState, node: ToolNode, row: StepR
       `'${name}' may run only after ${missing.join(', ')} completed in this run.`,
     )
   }
-  const input = resolve(node.input, scopeOf(plan, state, at))
+  const input = resolve(node.input, scopeOf(plan, state, at, row))
   if (!input.ok) return fail(input.code, input.message)
   const problems = pinned.input.problems(input.value)
   if (problems.length > 0 || !isJsonObject(input.value)) {
@@ -116,11 +131,14 @@ function beginTool(plan: Plan, state: ExecutionState, node: ToolNode, row: StepR
     return fail('input_invalid', `'${name}' cannot take this input: ${found.join('; ')}`)
   }
   const running: StepRow = { ...row, input: input.value }
+  if (state.start.mode === 'guided' && pinned.contract.effect === 'write') {
+    return { row: { ...running, status: 'waiting', attempt: 0 } }
+  }
   return { row: running, call: toolCallOf(node, pinned, at) }
 }
 
 function beginRequire(plan: Plan, state: ExecutionState, node: RequireNode, row: StepRow): StepRow {
-  const scope = scopeOf(plan, state, row.startedAt)
+  const scope = scopeOf(plan, state, row.startedAt, row)
   for (const [index, { when }] of node.conditions.entries()) {
     if (when === undefined) continue
     const result = evaluateCondition(when, scope)
@@ -131,7 +149,7 @@ function beginRequire(plan: Plan, state: ExecutionState, node: RequireNode, row:
 }
 
 function beginChoose(plan: Plan, state: ExecutionState, node: ChooseNode, row: StepRow): StepRow {
-  const scope = scopeOf(plan, state, row.startedAt)
+  const scope = scopeOf(plan, state, row.startedAt, row)
   for (const { text, when } of node.choices) {
     const result = evaluateCondition(when, scope)
     if (!result.ok) return failedRow(row, result.code, result.message, row.startedAt)
@@ -143,11 +161,11 @@ function beginChoose(plan: Plan, state: ExecutionState, node: ChooseNode, row: S
   return completedRow(row, { chosen: null }, row.startedAt)
 }
 
-function newRow(state: ExecutionState, node: PlanNode, at: number): StepRow {
+function newRow(state: ExecutionState, node: PlanNode, at: number, iteration: string): StepRow {
   return {
     ordinal: state.nextOrdinal,
     stepKey: node.key,
-    iteration: '',
+    iteration,
     kind: node.kind,
     status: 'running',
     attempt: 1,

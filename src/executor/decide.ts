@@ -2,7 +2,8 @@ import { isReasonCode, reasonOf } from '../domain/escalation.ts'
 import type { ExecutionEnd, Outcome, StepRow } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import type { Problem } from '../domain/problem.ts'
-import type { ExecutionState } from './apply.ts'
+import type { OnFailure } from '../domain/step.ts'
+import type { ExecutionState, Frame } from './apply.ts'
 import { nextAttempt, recordAttempt, type ToolObservation } from './attempt.ts'
 import { beginStep, completedRow, failedRow, type ToolCall, toolCallOf } from './begin-step.ts'
 import {
@@ -13,7 +14,10 @@ import {
   testPreconditions,
 } from './conditions.ts'
 import { evaluateAll, evaluateCondition, scopeOf } from './evaluate.ts'
-import { escalateToOf, type Plan, type PlanNode, type ToolNode } from './plan.ts'
+import { isLoopRow, outerOf, ownDepth } from './iteration.ts'
+import { advanceLoop } from './loops.ts'
+import { escalateToOf, type PinnedTool, type Plan, type PlanNode, type ToolNode } from './plan.ts'
+import { nextMoment, passTime } from './waits.ts'
 
 /** What to do next. The runner carries it out, applies the row that came of it, and asks again. */
 export type Command =
@@ -21,6 +25,8 @@ export type Command =
   | { readonly kind: 'record'; readonly row: StepRow }
   /** Call a tool. `row` is the running row, with the input to send; it is committed first when the tool writes. */
   | { readonly kind: 'callTool'; readonly row: StepRow; readonly call: ToolCall }
+  /** Nothing can be done until then, or until somebody answers. Null: no time is set. */
+  | { readonly kind: 'wait'; readonly until: number | null; readonly forOthers: boolean }
   | { readonly kind: 'end'; readonly end: ExecutionEnd }
 
 /** Failures that `onError` may pass over. All others are a risk to someone, and escalate. */
@@ -46,7 +52,10 @@ export function decide(plan: Plan, state: ExecutionState, now: number): Command 
       testInput(plan, state) ?? testPreconditions(plan, state) ?? testDueRules(plan, state)
     return ending === undefined ? begin(plan, state, plan.first, at) : end(plan, state, ending, at)
   }
-  if (last.status === 'running' && last.kind === 'tool') return goOnWithTool(plan, last, at)
+  const lastNode = nodeOf(plan, last.stepKey)
+  if (last.status === 'running' && lastNode.kind === 'tool' && !isLoopRow(lastNode, last)) {
+    return goOnWithTool(plan, last, at)
+  }
   const ended = endingAfter(plan, last)
   // A run that escalates already needs no rule to say so; every other end hears the rules first.
   const ending = ended?.kind === 'escalated' ? ended : (testDueRules(plan, state) ?? ended)
@@ -68,7 +77,8 @@ export function concludeAttempt(
   const { output } = observation
   const { expect } = toolNodeOf(plan, row.stepKey)
   if (expect === undefined) return completedRow(row, output, endedAt)
-  const held = evaluateCondition(expect, scopeOf(plan, state, row.startedAt, output))
+  const place = { iteration: row.iteration, output }
+  const held = evaluateCondition(expect, scopeOf(plan, state, row.startedAt, place))
   if (held.ok && held.value) return completedRow(row, output, endedAt)
   return held.ok
     ? failedRow({ ...row, output }, 'expectation_failed', `Expected ${expect.source}.`, endedAt)
@@ -125,8 +135,7 @@ function endingAfter(plan: Plan, row: StepRow): Ending | undefined {
   const at = { stepKey: row.stepKey, ...(target !== undefined && { escalateTo: target }) }
   if (row.status === 'failed') {
     const code = row.error?.code ?? 'internal_error'
-    const onError =
-      node.kind === 'tool' && maySkip(plan, node, code) ? node.step.onError : undefined
+    const onError = onFailure(plan, node, code)
     if (onError === 'continue') return undefined
     return {
       kind: onError ?? 'escalated',
@@ -158,6 +167,15 @@ function endingAfter(plan: Plan, row: StepRow): Ending | undefined {
   return undefined
 }
 
+/** What a failure leads to, where the step says so; all else is a risk to someone, and escalates. */
+function onFailure(plan: Plan, node: PlanNode, code: string): OnFailure | undefined {
+  if (code === 'loop_exhausted') return node.loops.rounds?.otherwise
+  if (node.kind === 'tool') return maySkip(plan, node, code) ? node.step.onError : undefined
+  if (node.kind !== 'ask' && node.kind !== 'approval') return undefined
+  if (code === 'deadline_passed') return node.step.onDeadline
+  return node.kind === 'approval' && code === 'approval_denied' ? node.step.onDenied : undefined
+}
+
 function maySkip(plan: Plan, node: ToolNode, code: string): boolean {
   const writes = plan.tools.get(node.step.tool)?.contract.effect !== 'read'
   return skippable.has(code) || (!writes && skippableOfReads.has(code))
@@ -166,13 +184,95 @@ function maySkip(plan: Plan, node: ToolNode, code: string): boolean {
 /** Goes on from a row that neither ended the run nor waits for a tool. */
 function goOn(plan: Plan, state: ExecutionState, last: StepRow, at: number): Command {
   const node = nodeOf(plan, last.stepKey)
-  const first = last.status === 'skipped' ? undefined : firstInside(node, last)
-  if (first !== undefined) return begin(plan, state, first, at)
-  for (let from: PlanNode = node; ; from = from.parent) {
-    if (from.next !== undefined) return begin(plan, state, from.next, at)
-    if (from.parent === undefined) return end(plan, state, { kind: 'resolved', reason: null }, at)
-    if (from.parent.kind === 'steps') return leaveBlock(state, from.parent)
+  const { iteration } = last
+  if (last.status === 'running' && isLoopRow(node, last))
+    return goOnWithLoop(plan, state, node, last, at)
+  if (last.status === 'waiting') {
+    return ownDepth(node, last) > 0
+      ? leave(plan, state, node, iteration, at)
+      : wait(plan, state, at)
   }
+  const first = last.status === 'skipped' ? undefined : firstInside(node, last)
+  if (first !== undefined) return begin(plan, state, first, at, iteration)
+  return leave(plan, state, node, iteration, at)
+}
+
+/** Goes on from a step that has ended, in one round of the loops around it. */
+function leave(
+  plan: Plan,
+  state: ExecutionState,
+  node: PlanNode,
+  iteration: string,
+  at: number,
+): Command {
+  if (ownDepth(node, { iteration }) > 0) {
+    const loop = frameOf(state, node.key, outerOf(iteration))
+    return goOnWithLoop(plan, state, node, loop.row, at)
+  }
+  if (node.next !== undefined) return begin(plan, state, node.next, at, iteration)
+  const { parent } = node
+  if (parent === undefined) return end(plan, state, { kind: 'resolved', reason: null }, at)
+  if (parent.kind !== 'steps') return leave(plan, state, parent, iteration, at)
+  const block = frameOf(state, parent.key, iteration)
+  // What a round came to is asked for by the loop that it belongs to.
+  const output = ownDepth(parent, block.row) > 0 ? block.output : null
+  return { kind: 'record', row: completedRow(block.row, output, state.lastEndedAt) }
+}
+
+function goOnWithLoop(
+  plan: Plan,
+  state: ExecutionState,
+  node: PlanNode,
+  loop: StepRow,
+  at: number,
+): Command {
+  const next = advanceLoop(plan, state, node, frameOf(state, node.key, loop.iteration))
+  if (next.kind === 'end') return { kind: 'record', row: next.row }
+  if (next.kind === 'wait') return wait(plan, state, at)
+  if (next.notBefore > at) return { kind: 'wait', until: next.notBefore, forOthers: false }
+  return begin(plan, state, node, at, next.iteration)
+}
+
+/** What time makes of those that wait, one after the other; else the run waits with them. */
+function wait(plan: Plan, state: ExecutionState, at: number): Command {
+  const moments: number[] = []
+  for (const row of state.waiting) {
+    const node = nodeOf(plan, row.stepKey)
+    const confirmed = node.kind === 'tool' ? afterConfirmation(plan, node, row, at) : undefined
+    if (confirmed !== undefined) return confirmed
+    const passed = passTime(node, row, at)
+    if (passed !== undefined) return { kind: 'record', row: passed }
+    const moment = nextMoment(row)
+    if (moment !== undefined) moments.push(moment)
+  }
+  const until = moments.length === 0 ? null : Math.min(...moments)
+  return { kind: 'wait', until, forOthers: state.waiting.some(({ kind }) => kind !== 'wait') }
+}
+
+/** What follows a word on a write of a guided run; undefined while there is none. */
+function afterConfirmation(
+  plan: Plan,
+  node: ToolNode,
+  row: StepRow,
+  at: number,
+): Command | undefined {
+  const said = row.exchange?.findLast(({ kind }) => kind === 'approved' || kind === 'denied')
+  if (said?.kind === 'approved') {
+    const pinned = pinnedOf(plan, node)
+    const running = { ...row, status: 'running', attempt: 1 } as const
+    return { kind: 'callTool', row: running, call: toolCallOf(node, pinned, said.at) }
+  }
+  if (said?.kind !== 'denied') return undefined
+  const message = said.comment ?? 'No reason was given.'
+  return { kind: 'record', row: failedRow(row, 'approval_denied', message, Math.max(at, said.at)) }
+}
+
+function frameOf(state: ExecutionState, stepKey: string, iteration: string): Frame {
+  const frame = state.frames.findLast(
+    ({ row }) => row.stepKey === stepKey && row.iteration === iteration,
+  )
+  if (frame === undefined) throw new TypeError(`step ${stepKey} was never entered`)
+  return frame
 }
 
 /** The first step that a row leads into, where its step has steps inside. */
@@ -187,14 +287,14 @@ function firstInside(node: PlanNode, row: StepRow): PlanNode | undefined {
   return node.kind === 'require' && output.met === false ? node.otherwise : undefined
 }
 
-function leaveBlock(state: ExecutionState, block: PlanNode): Command {
-  const entered = state.openBlocks.find(({ stepKey }) => stepKey === block.key)
-  if (entered === undefined) throw new TypeError(`block ${block.key} was never entered`)
-  return { kind: 'record', row: completedRow(entered, null, state.lastEndedAt) }
-}
-
-function begin(plan: Plan, state: ExecutionState, node: PlanNode, at: number): Command {
-  if (at > state.start.startedAt + plan.timeLimitMs) {
+function begin(
+  plan: Plan,
+  state: ExecutionState,
+  node: PlanNode,
+  at: number,
+  iteration = '',
+): Command {
+  if (at - state.waitedMs > state.start.startedAt + plan.timeLimitMs) {
     const target = escalateToOf(plan, node)
     const reason = reasonOf('deadline_passed', {
       stepKey: node.key,
@@ -203,15 +303,13 @@ function begin(plan: Plan, state: ExecutionState, node: PlanNode, at: number): C
     })
     return end(plan, state, { kind: 'escalated', reason }, at)
   }
-  const { row, call } = beginStep(plan, state, node, at)
+  const { row, call } = beginStep(plan, state, node, at, iteration)
   return call === undefined ? { kind: 'record', row } : { kind: 'callTool', row, call }
 }
 
 function goOnWithTool(plan: Plan, row: StepRow, at: number): Command {
   const node = toolNodeOf(plan, row.stepKey)
-  const pinned = plan.tools.get(node.step.tool)
-  if (pinned === undefined)
-    throw new TypeError(`step ${row.stepKey} runs a tool that is not pinned`)
+  const pinned = pinnedOf(plan, node)
   const next = nextAttempt(node, pinned.contract, row)
   if (next.kind === 'failed') {
     const endedAt = row.attempts?.at(-1)?.endedAt ?? at
@@ -251,6 +349,12 @@ function end(plan: Plan, state: ExecutionState, ending: Ending, at: number): Com
       endedAt: at,
     },
   }
+}
+
+function pinnedOf(plan: Plan, node: ToolNode): PinnedTool {
+  const pinned = plan.tools.get(node.step.tool)
+  if (pinned === undefined) throw new TypeError(`step ${node.key} runs a tool that is not pinned`)
+  return pinned
 }
 
 function nodeOf(plan: Plan, key: string): PlanNode {

@@ -1,23 +1,14 @@
 import type { Definition, EscalationRule, Precondition } from '../domain/definition.ts'
 import { durationMs } from '../domain/duration.ts'
-import { compileExpression, type Expression } from '../domain/expression.ts'
+import type { Expression } from '../domain/expression.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { compileSchema, type SchemaValidator } from '../domain/json-schema.ts'
-import {
-  type BlockStep,
-  type ChooseStep,
-  type ComputeStep,
-  type Condition,
-  type EndStep,
-  type EscalateTo,
-  type RequireStep,
-  type Step,
-  type StepKind,
-  stepKind,
-  type ToolStep,
-} from '../domain/step.ts'
-import { compileTemplate, type Template } from '../domain/template.ts'
+import type { EscalateTo } from '../domain/step.ts'
 import type { ToolContract } from '../domain/tool.ts'
+import { linkSteps, namedExpressions, planCondition } from './link-steps.ts'
+import type { DueRule, PlanNode, PlannedCondition } from './plan-nodes.ts'
+
+export type * from './plan-nodes.ts'
 
 /** A tool as a version pinned it: what was approved, ready to be checked against. */
 export interface PinnedTool {
@@ -26,91 +17,6 @@ export interface PinnedTool {
   readonly input: SchemaValidator
   readonly output: SchemaValidator
 }
-
-export interface PlannedCondition<C extends Condition = Condition> {
-  readonly condition: C
-  /** Absent for prose, which is shown and not enforced. */
-  readonly when?: Expression
-}
-
-/** An escalation rule that can become due. */
-export interface DueRule {
-  /** Its place among all rules of the definition. */
-  readonly index: number
-  readonly condition: EscalationRule
-  readonly when: Expression
-}
-
-interface NodeBase {
-  readonly key: string
-  readonly kind: StepKind
-  readonly when?: Expression
-  /** The list that this step stands in belongs to this node; absent at the top. */
-  readonly parent?: PlanNode
-  /** The next step of the same list; absent for the last. */
-  next?: PlanNode
-}
-
-export interface ToolNode extends NodeBase {
-  readonly kind: 'tool'
-  readonly step: ToolStep
-  readonly input: Template
-  readonly expect?: Expression
-  readonly timeoutMs?: number
-  readonly retry: {
-    readonly maxAttempts: number
-    readonly delayMs: number
-    readonly backoff: number
-  }
-}
-
-export interface ComputeNode extends NodeBase {
-  readonly kind: 'compute'
-  readonly step: ComputeStep
-  readonly values: readonly (readonly [name: string, value: Expression])[]
-}
-
-export interface RequireNode extends NodeBase {
-  readonly kind: 'require'
-  readonly step: RequireStep
-  readonly conditions: readonly PlannedCondition[]
-  /** First step of `otherwise`, where that is a list. */
-  otherwise?: PlanNode
-}
-
-export interface ChooseNode extends NodeBase {
-  readonly kind: 'choose'
-  readonly step: ChooseStep
-  choices: readonly { readonly text: string; readonly when: Expression; readonly first: PlanNode }[]
-  otherwise?: PlanNode
-}
-
-export interface BlockNode extends NodeBase {
-  readonly kind: 'steps'
-  readonly step: BlockStep
-  first?: PlanNode
-}
-
-export interface EndNode extends NodeBase {
-  readonly kind: 'end'
-  readonly step: EndStep
-  readonly text?: Template
-}
-
-/** A kind that can be written and checked, and that this service does not run. */
-export interface OtherNode extends NodeBase {
-  readonly kind: 'ask' | 'approval' | 'call' | 'wait'
-  readonly step: Step
-}
-
-export type PlanNode =
-  | ToolNode
-  | ComputeNode
-  | RequireNode
-  | ChooseNode
-  | BlockNode
-  | EndNode
-  | OtherNode
 
 /**
  * A definition made ready to run: every expression, template and schema compiled once, every step linked to what
@@ -202,116 +108,4 @@ function pinTool(pinned: {
     input: compileSchema(pinned.contract.input),
     output: compileSchema(pinned.contract.output),
   }
-}
-
-function linkSteps(
-  steps: readonly Step[],
-  parent: PlanNode | undefined,
-  nodes: Map<string, PlanNode>,
-): PlanNode | undefined {
-  let first: PlanNode | undefined
-  let before: PlanNode | undefined
-  for (const step of steps) {
-    const node = planStep(step, parent, nodes)
-    if (before === undefined) first = node
-    else before.next = node
-    before = node
-  }
-  return first
-}
-
-function planStep(
-  step: Step,
-  parent: PlanNode | undefined,
-  nodes: Map<string, PlanNode>,
-): PlanNode {
-  const base = {
-    key: step.key,
-    ...(step.when !== undefined && { when: compileExpression(step.when) }),
-    ...(parent !== undefined && { parent }),
-  }
-  const add = <N extends PlanNode>(node: N): N => {
-    nodes.set(node.key, node)
-    return node
-  }
-  if ('tool' in step) {
-    return add({
-      ...base,
-      kind: 'tool',
-      step,
-      input: compileTemplate(step.with ?? {}),
-      ...(step.expect !== undefined && { expect: compileExpression(step.expect) }),
-      ...(step.timeout !== undefined && { timeoutMs: durationMs(step.timeout) }),
-      retry: {
-        maxAttempts: step.retry?.maxAttempts ?? 1,
-        delayMs: durationMs(step.retry?.delay ?? '1s'),
-        backoff: step.retry?.backoff ?? 2,
-      },
-    })
-  }
-  if ('compute' in step) {
-    return add({ ...base, kind: 'compute', step, values: namedExpressions(step.compute) })
-  }
-  if ('require' in step) {
-    const node: RequireNode = add({
-      ...base,
-      kind: 'require',
-      step,
-      conditions: step.require.map(planCondition),
-    })
-    linkOtherwise(node, step.otherwise, nodes)
-    return node
-  }
-  if ('choose' in step) {
-    const node: ChooseNode = add({ ...base, kind: 'choose', step, choices: [] })
-    node.choices = step.choose.map(({ text, when, steps }) => {
-      const first = linkSteps(steps, node, nodes)
-      if (first === undefined) throw new TypeError('a parsed choice has at least one step')
-      return { text, when: compileExpression(when), first }
-    })
-    linkOtherwise(node, step.otherwise, nodes)
-    return node
-  }
-  if ('end' in step) {
-    return add({
-      ...base,
-      kind: 'end',
-      step,
-      ...(step.text !== undefined && { text: compileTemplate(step.text) }),
-    })
-  }
-  if ('steps' in step) {
-    const node: BlockNode = add({ ...base, kind: 'steps', step })
-    const first = linkSteps(step.steps, node, nodes)
-    if (first !== undefined) node.first = first
-    return node
-  }
-  const kind = stepKind(step)
-  if (kind !== 'ask' && kind !== 'approval' && kind !== 'call' && kind !== 'wait') {
-    throw new TypeError(`step kind ${kind} has a branch above`)
-  }
-  return add({ ...base, kind, step })
-}
-
-function linkOtherwise(
-  node: RequireNode | ChooseNode,
-  otherwise: string | readonly Step[] | undefined,
-  nodes: Map<string, PlanNode>,
-): void {
-  if (typeof otherwise !== 'object') return
-  const first = linkSteps(otherwise, node, nodes)
-  if (first !== undefined) node.otherwise = first
-}
-
-function planCondition<C extends Condition>(condition: C): PlannedCondition<C> {
-  return {
-    condition,
-    ...(condition.when !== undefined && { when: compileExpression(condition.when) }),
-  }
-}
-
-function namedExpressions(
-  named: Readonly<Record<string, string>>,
-): readonly (readonly [string, Expression])[] {
-  return Object.entries(named).map(([name, source]) => [name, compileExpression(source)])
 }

@@ -1,6 +1,7 @@
-import type { ExecutionEnd, StepRow } from '../domain/execution.ts'
+import type { ExecutionEnd, ExecutionStart, StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import type { Tool } from '../domain/tool.ts'
+import type { ChildEnd } from './waits.ts'
 
 /** The right to move one execution on. A take-over raises the fence, and every statement of an older one writes nothing. */
 export interface Claim {
@@ -72,6 +73,18 @@ export interface ToolSource {
   readonly find: (name: string, contractHash?: string) => Tool | undefined
 }
 
+/** The runs that a run has called. */
+export interface Children {
+  /**
+   * Starts the run of each row that has none yet, of the version that its input names, and answers by ordinal how those
+   * that have ended did so.
+   */
+  startOrFind(
+    parent: ExecutionStart,
+    calls: readonly StepRow[],
+  ): Promise<ReadonlyMap<number, ChildEnd>>
+}
+
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number
@@ -92,6 +105,8 @@ export interface RunnerPorts {
   readonly journal: Journal
   readonly tools: ToolSource
   readonly clock: Clock
+  /** Needed by runs that call others. */
+  readonly children?: Children
   /** Looked at before each write; absent where no other process could take over. */
   readonly lease?: Lease
   /** True when the process is about to end: the run is given back before its next step. */

@@ -1,9 +1,15 @@
 import { hashOf } from '../domain/canonical.ts'
-import type { ExecutionEnd, ExecutionRecord, StepRow } from '../domain/execution.ts'
+import {
+  type ExecutionEnd,
+  type ExecutionRecord,
+  type StepRow,
+} from '../domain/execution.ts'
+import { isJsonObject } from '../domain/json.ts'
 import { apply, type ExecutionState, initialState } from './apply.ts'
 import { recordAttempt } from './attempt.ts'
 import { type Command, concludeAttempt, decide, endFromOutside } from './decide.ts'
 import type { Plan } from './plan.ts'
+import { concludeApproval, concludeAsk, concludeCall } from './waits.ts'
 
 export interface Divergence {
   /** Ordinal of the first row that does not fit; null for the end of the run. */
@@ -51,44 +57,126 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
   }
 
   for (;;) {
-    const recorded = record.rows[position]
-    if (recorded === undefined && (record.end === null || isFromOutside(record.end)))
-      return atRest()
-    const now = recorded?.startedAt ?? record.end?.endedAt ?? state.lastEndedAt
+    const next = record.rows[position]
+    if (next === undefined && state.waiting.length === 0 && isOver(record.end)) return atRest()
+    const closed = nextClosed(state, record.rows)
+    // What waits together was opened before any of it was closed.
+    const moments = [next?.startedAt, closed?.endedAt].filter((at) => at !== undefined)
+    const now = moments.length > 0 ? Math.min(...moments) : (record.end?.endedAt ?? state.lastEndedAt)
     const command = decide(plan, state, now)
     decisions += 1
-    if (command.kind === 'end') return result(compareEnd(command.end, recorded, record.end))
-    const isBlockEnd = command.row.ordinal < state.nextOrdinal
-    const found = isBlockEnd ? record.rows[command.row.ordinal - 1] : recorded
+    if (command.kind === 'end') return result(compareEnd(command.end, next, record.end))
+    if (command.kind === 'wait') {
+      // What somebody else has done is observed; what has become of the wait follows from it.
+      const expected = closed && concludeRecorded(plan, state, closed)
+      if (closed === undefined || expected === undefined) return atRest()
+      const divergence = compareWhole(expected, closed)
+      if (divergence !== null) return result(divergence)
+      state = apply(state, expected)
+      continue
+    }
+    const isNew = command.row.ordinal >= state.nextOrdinal
+    const found = isNew ? next : record.rows[command.row.ordinal - 1]
     if (found === undefined) {
-      return result({
-        ordinal: null,
-        expected: describeRow(command.row),
-        found: describeEnd(record.end),
-      })
+      const expected = describeRow(command.row)
+      return result({ ordinal: null, expected, found: describeEnd(record.end) })
     }
     const divergence = compareStart(command.row, found)
     if (divergence !== null) return result(divergence)
-    if (!isBlockEnd) position += 1
-    if (found.status === 'running' && found.kind === 'steps' && isBlockEnd) return atRest()
+    if (isNew) position += 1
+    else if (isStillOpen(found, command)) return atRest()
 
-    const folded =
-      command.kind === 'callTool'
-        ? foldAttempts(plan, state, command, found)
-        : { row: command.row, state: apply(state, command.row), decisions: 0 }
+    const folded = fold(plan, state, command, found)
     state = folded.state
     decisions += folded.decisions
-    if (isBlockEnd || folded.row.kind !== 'steps') {
-      if (folded.row.status !== found.status || facts(folded.row) !== facts(found)) {
-        return result({
-          ordinal: found.ordinal,
-          expected: describeRow(folded.row),
-          found: describeRow(found),
-        })
-      }
-    }
-    if (folded.row.status === 'running' && folded.row.kind === 'tool') return atRest()
+    // What is only entered is compared as it began, and once more when it is left.
+    const isOpened = isNew && isOpen(folded.row, state)
+    const difference = isOpened ? compareOpened(folded.row, found) : compareWhole(folded.row, found)
+    if (difference !== null) return result(difference)
+    if (folded.row.status === 'running' && command.kind === 'callTool') return atRest()
   }
+}
+
+/** True of a run that goes on, and of one that something outside the definition has ended. */
+function isOver(end: ExecutionEnd | null): boolean {
+  return end === null || isFromOutside(end)
+}
+
+/** Whether the record does not show yet what a command makes of a row that is there. */
+function isStillOpen({ status }: StepRow, { kind }: Command): boolean {
+  return status === 'waiting' || (status === 'running' && kind === 'record')
+}
+
+/** Of the steps that wait the one that the record shows closed first, as it shows it. */
+function nextClosed(
+  { waiting }: ExecutionState,
+  rows: readonly StepRow[],
+): (StepRow & { readonly endedAt: number }) | undefined {
+  let first: (StepRow & { readonly endedAt: number }) | undefined
+  for (const { ordinal } of waiting) {
+    const row = rows[ordinal - 1]
+    if (row === undefined || row.endedAt === null) continue
+    const { endedAt } = row
+    if (first === undefined || endedAt < first.endedAt) first = { ...row, endedAt }
+  }
+  return first
+}
+
+/** The row that what was said, or how a called run has ended, makes of a wait; undefined where neither closes it. */
+function concludeRecorded(
+  plan: Plan,
+  state: ExecutionState,
+  closed: StepRow & { readonly endedAt: number },
+): StepRow | undefined {
+  const row = state.waiting.find(({ ordinal }) => ordinal === closed.ordinal)
+  const node = plan.nodes.get(closed.stepKey)
+  if (row === undefined || node === undefined) return undefined
+  const { endedAt, output, error } = closed
+  if (node.kind === 'call') {
+    const { outcome, output: result = null } = isJsonObject(output) ? output : {}
+    const isEnded = outcome === 'resolved' || outcome === 'declined'
+    const message = error?.message ?? ''
+    return concludeCall(row, { outcome: isEnded ? outcome : null, result, message, endedAt })
+  }
+  const said = row.exchange?.at(-1)
+  const before: StepRow = { ...row, exchange: row.exchange?.slice(0, -1) ?? [] }
+  if (node.kind === 'ask' && said?.kind === 'answered') {
+    if (node.answer.problems(output).length > 0) return undefined
+    return concludeAsk(before, said, output)
+  }
+  const isWord = said?.kind === 'approved' || said?.kind === 'denied'
+  return node.kind === 'approval' && isWord ? concludeApproval(node, before, said) : undefined
+}
+
+/** Applies what a command leads to: of a tool with the attempts that are recorded, of a wait with what was said in it. */
+function fold(
+  plan: Plan,
+  state: ExecutionState,
+  command: Exclude<Command, { readonly kind: 'end' | 'wait' }>,
+  found: StepRow,
+): { readonly row: StepRow; readonly state: ExecutionState; readonly decisions: number } {
+  if (command.kind === 'callTool') return foldAttempts(plan, state, command, found)
+  const { exchange } = found
+  const isOpened = command.row.status === 'waiting' && exchange !== undefined
+  const row = isOpened ? { ...command.row, exchange } : command.row
+  return { row, state: apply(state, row), decisions: 0 }
+}
+
+/** Whether a row stands for something that was entered and goes on in other rows, or waits. */
+function isOpen(row: StepRow, { frames }: ExecutionState): boolean {
+  return row.status === 'waiting' || frames.some((frame) => frame.row.ordinal === row.ordinal)
+}
+
+function compareOpened(expected: StepRow, found: StepRow): Divergence | null {
+  const same = hashOf({ input: expected.input }) === hashOf({ input: found.input })
+  return same
+    ? null
+    : { ordinal: found.ordinal, expected: describeRow(expected), found: describeRow(found) }
+}
+
+function compareWhole(expected: StepRow, found: StepRow): Divergence | null {
+  if (expected.status === found.status && facts(expected) === facts(found)) return null
+  return { ordinal: found.ordinal, expected: describeRow(expected), found: describeRow(found) }
 }
 
 /** Makes the decisions between the attempts of one tool step again, from the attempts that are in its row. */
@@ -109,7 +197,7 @@ function foldAttempts(
     if (isLeft && attempt.attempt === recorded.attempt) return { row, state, decisions }
     const command = decide(plan, state, attempt.endedAt)
     decisions += 1
-    if (command.kind === 'end') return { row, state, decisions }
+    if (command.kind === 'end' || command.kind === 'wait') return { row, state, decisions }
     row = command.row
     if (command.kind === 'record') return { row, state: apply(state, row), decisions }
   }
@@ -143,8 +231,9 @@ function compareStart(expected: StepRow, found: StepRow): Divergence | null {
 
 /** All of a row that is decided or observed, as one comparable text. The wording of an error is neither. */
 function facts(row: StepRow): string {
-  const { tool, input, output, error, attempt, attempts, endedAt } = row
-  return hashOf({ tool, input, output, error: error?.code ?? null, attempt, attempts, endedAt })
+  const { tool, input, output, error, attempt, attempts, endedAt, exchange = [] } = row
+  const code = error?.code ?? null
+  return hashOf({ tool, input, output, error: code, attempt, attempts, endedAt, exchange })
 }
 
 function endFacts(end: ExecutionEnd): string {

@@ -1,12 +1,18 @@
-import type { Durability, ExecutionEnd, StepRow } from '../domain/execution.ts'
+import {
+  type Durability,
+  type ExecutionEnd,
+  isStepEnded,
+  type StepRow,
+} from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { apply, type ExecutionState } from './apply.ts'
 import { isAttemptOpen, recordAttempt, type ToolObservation } from './attempt.ts'
 import { idempotencyKeyOf, type ToolCall } from './begin-step.ts'
 import { callTool } from './call-tool.ts'
-import { concludeAttempt, decide, endFromOutside } from './decide.ts'
+import { type Command, concludeAttempt, decide, endFromOutside } from './decide.ts'
 import type { Plan } from './plan.ts'
 import type { Claim, Committed, Flags, Leave, RunnerPorts } from './ports.ts'
+import { type ChildEnd, concludeCall } from './waits.ts'
 
 /** Reads share a commit until the oldest has waited this long, or together they are this large (DESIGN: output commit). */
 const maxUncommittedMs = 1_000
@@ -52,8 +58,8 @@ class Run {
   #uncommitted = new Map<number, StepRow>()
   #uncommittedBytes = 0
   #uncommittedSince = 0
-  /** Ordinals of the rows that are committed as running. */
-  readonly #running: Set<number>
+  /** Ordinals of the rows that are committed and have not ended. */
+  readonly #open: Set<number>
   #flags: Flags
   /** What came of a write that is not committed yet. */
   #writeOutcome: StepRow | undefined
@@ -72,10 +78,14 @@ class Run {
     this.#claim = claim
     this.#durability = durability
     this.#flags = flags
-    const { last, openBlocks } = state
-    const loaded = last === undefined ? openBlocks : [...openBlocks, last]
-    this.#running = new Set(
-      loaded.filter(({ status }) => status === 'running').map(({ ordinal }) => ordinal),
+    const { last, frames, waiting } = state
+    const open = [
+      ...frames.map(({ row }) => row),
+      ...waiting,
+      ...(last === undefined ? [] : [last]),
+    ]
+    this.#open = new Set(
+      open.filter(({ status }) => !isStepEnded(status)).map(({ ordinal }) => ordinal),
     )
   }
 
@@ -107,16 +117,53 @@ class Run {
         this.#take(command.row)
         continue
       }
+      if (command.kind === 'wait') {
+        if (await this.#wait(command)) return { state: this.#state }
+        continue
+      }
       const { notBefore } = command.call
       if (notBefore - now > maxHeldWaitMs) {
-        const despiteCancel = this.#isWriteOpen()
-        const leave = { status: 'waiting', wakeAt: notBefore, despiteCancel } as const
-        if (await this.#leave(leave)) return { state: this.#state }
+        if (await this.#leaveUntil(notBefore)) return { state: this.#state }
         continue
       }
       const row = await this.#call(command.row, command.call)
       if (row !== undefined) this.#take(row)
     }
+  }
+
+  /** Waits here for a time that is near, and elsewhere for all else; true when the run was left. */
+  async #wait({ until, forOthers }: Extract<Command, { readonly kind: 'wait' }>): Promise<boolean> {
+    if (this.#uncommitted.size > 0) {
+      await this.#commit()
+      return false
+    }
+    const calls = this.#state.waiting.filter(({ kind }) => kind === 'call')
+    const ended = calls.length === 0 ? [] : await this.#childEnds(calls)
+    for (const row of ended) this.#take(row)
+    if (ended.length > 0) return false
+    const waitMs = (until ?? Number.POSITIVE_INFINITY) - this.#ports.clock.now()
+    if (forOthers || waitMs > maxHeldWaitMs) return this.#leaveUntil(until)
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    return false
+  }
+
+  /** Starts the runs that were called and not started yet; answers the rows of those that have ended. */
+  async #childEnds(calls: readonly StepRow[]): Promise<readonly StepRow[]> {
+    const { children } = this.#ports
+    if (children === undefined) throw new TypeError('a run that calls others needs a way to them')
+    const ends = await children.startOrFind(this.#state.start, calls)
+    const first = calls
+      .flatMap((row) => {
+        const end = ends.get(row.ordinal)
+        return end === undefined ? [] : [concludeCall(row, this.#inOrder(end))]
+      })
+      // As a replay will find them.
+      .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0) || a.ordinal - b.ordinal)
+    return first.slice(0, 1)
+  }
+
+  #inOrder(end: ChildEnd): ChildEnd {
+    return { ...end, endedAt: Math.max(end.endedAt, this.#state.lastEndedAt) }
   }
 
   /** True while it is open whether a write was made: then it is found out first, whatever is wanted of the run. */
@@ -197,8 +244,9 @@ class Run {
       throw new TypeError(`step ${row.stepKey} was begun without a pinned tool or an input`)
     }
     const { tenantId, executionId } = this.#claim
-    const principal = this.#state.start.requester
-    const idempotencyKey = () => idempotencyKeyOf(executionId, row)
+    const { start } = this.#state
+    const principal = start.requester
+    const idempotencyKey = () => idempotencyKeyOf(start, row)
     const context = { tenantId, executionId, principal, idempotencyKey }
     return callTool(tool, pinned, row.input, context, call.timeoutMs, clock)
   }
@@ -236,8 +284,8 @@ class Run {
     const rows = new Map(this.#uncommitted)
     if (intent !== undefined) rows.set(intent.ordinal, intent)
     const all = [...rows.values()]
-    const added = all.filter(({ ordinal }) => !this.#running.has(ordinal))
-    const changed = all.filter(({ ordinal }) => this.#running.has(ordinal))
+    const added = all.filter(({ ordinal }) => !this.#open.has(ordinal))
+    const changed = all.filter(({ ordinal }) => this.#open.has(ordinal))
     this.#ports.onBoundary?.('before_commit', end === undefined ? '' : 'end')
     let committed: Committed
     try {
@@ -259,8 +307,8 @@ class Run {
       rows.delete(intent.ordinal)
     }
     for (const { ordinal, status } of rows.values()) {
-      if (status === 'running') this.#running.add(ordinal)
-      else this.#running.delete(ordinal)
+      if (isStepEnded(status)) this.#open.delete(ordinal)
+      else this.#open.add(ordinal)
     }
     this.#uncommitted = kept
     this.#ports.onBoundary?.('after_commit', end === undefined ? '' : 'end')
@@ -271,6 +319,10 @@ class Run {
   async #end(end: ExecutionEnd): Promise<RunResult> {
     await this.#commit({ end })
     return { state: this.#state, end }
+  }
+
+  #leaveUntil(wakeAt: number | null): Promise<boolean> {
+    return this.#leave({ status: 'waiting', wakeAt, despiteCancel: this.#isWriteOpen() })
   }
 
   /** Gives the run up; false when it is kept after all. */

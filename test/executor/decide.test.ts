@@ -289,12 +289,13 @@ describe('attempts', () => {
   it('use one idempotency key, which no other step, pass or execution has', () => {
     const { rows } = failing('failed', 2, [{ ...look, retry }, pay])
     const [first, second] = rows as [StepRow, StepRow]
-    const key = idempotencyKeyOf('exec_1', first)
+    const start = startOf()
+    const key = idempotencyKeyOf(start, first)
 
-    expect(idempotencyKeyOf('exec_1', { ...first, attempt: 2 })).toBe(key)
-    expect(idempotencyKeyOf('exec_1', second)).not.toBe(key)
-    expect(idempotencyKeyOf('exec_1', { ...first, iteration: '2' })).not.toBe(key)
-    expect(idempotencyKeyOf('exec_2', first)).not.toBe(key)
+    expect(idempotencyKeyOf(start, { ...first, attempt: 2 })).toBe(key)
+    expect(idempotencyKeyOf(start, second)).not.toBe(key)
+    expect(idempotencyKeyOf(start, { ...first, iteration: '2' })).not.toBe(key)
+    expect(idempotencyKeyOf({ ...start, executionId: 'exec_2' }, first)).not.toBe(key)
   })
 
   it.each(['error', 'timeout', 'interrupted'] as const)(

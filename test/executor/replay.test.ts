@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hashOf } from '../../src/domain/canonical.ts'
 import type { ExecutionEnd, StepRow } from '../../src/domain/execution.ts'
-import { apply, initialState } from '../../src/executor/apply.ts'
+import { apply, type ExecutionState, initialState } from '../../src/executor/apply.ts'
 import { decide } from '../../src/executor/decide.ts'
 import type { Plan } from '../../src/executor/plan.ts'
 import { replay } from '../../src/executor/replay.ts'
@@ -17,12 +17,12 @@ import {
   walk,
 } from '../support/walk.ts'
 
-function walkRun({ definition, input, answer }: GeneratedRun): {
+function walkRun({ definition, input, answer, reply }: GeneratedRun): {
   readonly plan: Plan
   readonly walked: Walked
 } {
   const plan = planOf(definition, generatedTools)
-  return { plan, walked: walk(plan, startOf(input), answer) }
+  return { plan, walked: walk(plan, startOf(input), answer, undefined, undefined, reply) }
 }
 
 describe('replay of any run', () => {
@@ -60,7 +60,8 @@ describe('replay of any run', () => {
         const now = state.lastEndedAt + 5
 
         const once = decide(plan, state, now)
-        const again = decide(planOf(run.definition, generatedTools), throughJsonb(state), now)
+        const other = planOf(run.definition, generatedTools)
+        const again = decide(other, { ...throughJsonb(state), nodes: other.nodes }, now)
 
         expect(hashOf(again)).toBe(hashOf(once))
       }),
@@ -77,8 +78,9 @@ describe('replay of any run', () => {
           plan,
           startOf(run.input),
           run.answer,
-          throughJsonb(walked.states[cut]),
+          { ...throughJsonb(walked.states[cut] as ExecutionState), nodes: plan.nodes },
           walked.moments[cut],
+          run.reply,
         )
 
         expect(resumed.end.status).toBe(walked.end.status)

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import type { Definition } from '../../src/domain/definition.ts'
 import type { AttemptResult } from '../../src/domain/execution.ts'
 import type { Step } from '../../src/domain/step.ts'
-import { type Answer, contractOf, definitionOf } from './walk.ts'
+import { concludeApproval, concludeAsk } from '../../src/executor/waits.ts'
+import { type Answer, contractOf, definitionOf, type Reply } from './walk.ts'
 
 /** Tools of every kind that a run may meet. */
 export const generatedTools = [
@@ -14,9 +15,15 @@ export const generatedTools = [
 
 export interface GeneratedRun {
   readonly definition: Definition
-  readonly input: { readonly amount: number; readonly flag?: boolean }
+  readonly input: {
+    readonly amount: number
+    readonly flag?: boolean
+    readonly list: readonly number[]
+  }
   /** Says what each call does; the same call always does the same. */
   readonly answer: Answer
+  /** Says what people do while the run waits. */
+  readonly reply: Reply
 }
 
 const results: readonly AttemptResult[] = [
@@ -44,6 +51,29 @@ const condition = fc.constantFrom(
 
 type Draft = (key: () => string) => Step
 
+const otherwise = fc.constantFrom('continue' as const, 'declined' as const, undefined)
+const each = fc.constantFrom(
+  undefined,
+  undefined,
+  { forEach: 'input.list' },
+  { forEach: 'input.list', maxItems: 2 },
+  { forEach: 'input.amount' },
+)
+const poll = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  otherwise.map((then) => ({
+    poll: { every: '20m', until: 'output.n > 2', atMost: 3, ...(then && { otherwise: then }) },
+  })),
+)
+const repeat = fc.oneof(
+  fc.constant(undefined),
+  fc
+    .record({ until: fc.constantFrom('input.amount > 3', 'steps.k1.output.n > 2'), otherwise })
+    .map(({ until, otherwise: then }) => ({
+      repeat: { until, atMost: 2, ...(then && { otherwise: then }) },
+    })),
+)
+
 const modifiers = fc.record(
   { when: condition, required: fc.constant(false as const) },
   { requiredKeys: [] },
@@ -66,10 +96,13 @@ const leaf: fc.Arbitrary<Draft> = fc.oneof(
           'Nr {{input.amount}}',
           '{{input.flag}}',
           '{{input.flag or "-"}}',
+          '{{item or "-"}}',
         ),
+        each,
+        poll,
       })
       .map(
-        ({ tool, more, onError, retry, expect, value }): Draft =>
+        ({ tool, more, onError, retry, expect, value, each: every, poll: polled }): Draft =>
           (key) => ({
             key: key(),
             action: 'Call',
@@ -79,9 +112,47 @@ const leaf: fc.Arbitrary<Draft> = fc.oneof(
             ...(onError && { onError }),
             ...(retry && { retry }),
             ...(expect && { expect }),
+            ...every,
+            ...(tool.startsWith('read') && polled),
           }),
       ),
   },
+  fc.record({ more: modifiers, onDeadline: otherwise, each }).map(
+    ({ more, onDeadline, each: every }): Draft =>
+      (key) => ({
+        key: key(),
+        action: 'Ask',
+        ...more,
+        ask: 'agent',
+        message: 'What of {{item or "it"}}?',
+        answer: { type: 'object' },
+        deadline: '1h',
+        remind: '20m',
+        ...(onDeadline && { onDeadline }),
+        ...every,
+      }),
+  ),
+  fc.record({ more: modifiers, onDeadline: otherwise, onDenied: otherwise, each }).map(
+    ({ more, onDeadline, onDenied, each: every }): Draft =>
+      (key) => ({
+        key: key(),
+        action: 'Approve',
+        ...more,
+        approval: 'approver',
+        show: { amount: '{{input.amount}}' },
+        quorum: 2,
+        deadline: '2h',
+        ...(onDeadline && { onDeadline }),
+        ...(onDenied && { onDenied }),
+        ...every,
+      }),
+  ),
+  fc
+    .record({ more: modifiers, wait: fc.constantFrom({ for: '10m' }, { until: "'2026-05-05'" }) })
+    .map(
+      ({ more, wait }): Draft =>
+        (key) => ({ key: key(), action: 'Wait', ...more, wait }),
+    ),
   fc
     .record({
       more: modifiers,
@@ -129,12 +200,14 @@ const { draft } = fc.letrec<{ draft: Draft }>((tie) => {
       { weight: 4, arbitrary: leaf },
       {
         weight: 1,
-        arbitrary: fc.record({ more: modifiers, steps: list }).map(
-          ({ more, steps }): Draft =>
+        arbitrary: fc.record({ more: modifiers, steps: list, each, repeat }).map(
+          ({ more, steps, each: every, repeat: repeated }): Draft =>
             (key) => ({
               key: key(),
               action: 'Block',
               ...more,
+              ...every,
+              ...repeated,
               steps: steps.map((make) => make(key)),
             }),
         ),
@@ -181,6 +254,7 @@ export const generatedRun: fc.Arbitrary<GeneratedRun> = fc
     precondition: fc.constantFrom('true', 'input.amount > 0'),
     amount: fc.integer({ min: 0, max: 6 }),
     flag: fc.option(fc.boolean(), { nil: undefined }),
+    list: fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 3 }),
     withOutput: fc.boolean(),
     script: fc.array(
       fc.record({
@@ -190,7 +264,7 @@ export const generatedRun: fc.Arbitrary<GeneratedRun> = fc
       { minLength: 1, maxLength: 12 },
     ),
   })
-  .map(({ drafts, rules, completion, precondition, amount, flag, withOutput, script }) => {
+  .map(({ drafts, rules, completion, precondition, amount, flag, list, withOutput, script }) => {
     let count = 0
     const steps = drafts.map((make) => make(() => `k${count++}`))
     // The conditions read the first two steps, so there always are two.
@@ -220,5 +294,31 @@ export const generatedRun: fc.Arbitrary<GeneratedRun> = fc
             : 'tool_failed'
       return { result, code, message: `${call.tool} ${result}`, endedAt: 0 }
     }
-    return { definition, input: { amount, ...(flag !== undefined && { flag }) }, answer }
+    const input = { amount, list, ...(flag !== undefined && { flag }) }
+    return { definition, input, answer, reply: replyFrom(script) }
   })
+
+type Script = readonly { readonly result: AttemptResult; readonly n: number }[]
+
+/** The first who has something to say says it; the others wait until it is their turn, or too late. */
+function replyFrom(script: Script): Reply {
+  return (state, now) => {
+    for (const row of state.waiting) {
+      const heard = row.exchange?.filter(({ kind }) => kind === 'approved').length ?? 0
+      const said = script[(row.ordinal * 5 + heard) % script.length]
+      const node = state.nodes.get(row.stepKey)
+      const at = Math.max(now, state.lastEndedAt)
+      const by = { id: `person ${heard}`, kind: 'human' } as const
+      if (node?.kind === 'ask' && said?.result === 'done') {
+        return concludeAsk(row, { kind: 'answered', at, by }, { n: said.n })
+      }
+      if (node?.kind === 'approval' && said?.result === 'done') {
+        return concludeApproval(node, row, { kind: 'approved', at, by, showHash: 'a' })
+      }
+      if (node?.kind === 'approval' && said?.result === 'refused') {
+        return concludeApproval(node, row, { kind: 'denied', at, by, comment: 'no' })
+      }
+    }
+    return undefined
+  }
+}

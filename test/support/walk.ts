@@ -66,9 +66,12 @@ export type Answer = (
   row: StepRow,
 ) => ToolObservation | { readonly output: unknown }
 
+/** What somebody does while a run waits: the row that comes of it, or undefined to let the time pass. */
+export type Reply = (state: ExecutionState, now: number) => StepRow | undefined
+
 /**
  * Walks a plan by `decide` and `apply` alone, with a clock that moves on 10 ms at each look. What `answer` gives is
- * what the tools do.
+ * what the tools do, what `reply` gives is what people and other runs do.
  */
 export function walk(
   plan: Plan,
@@ -76,6 +79,7 @@ export function walk(
   answer: Answer,
   from: ExecutionState = initialState(plan, start),
   at: number = startedAt,
+  reply: Reply = () => undefined,
 ): Walked {
   let state = from
   let now = at
@@ -88,6 +92,19 @@ export function walk(
     const command = decide(plan, state, now)
     if (command.kind === 'end') {
       return { rows: [...rows.values()], end: command.end, states, moments, calls }
+    }
+    if (command.kind === 'wait') {
+      const replied = reply(state, now)
+      if (replied === undefined) {
+        if (command.until === null) throw new Error('the run waits for ever')
+        now = Math.max(now, command.until - 10)
+        continue
+      }
+      rows.set(replied.ordinal, replied)
+      state = apply(state, replied)
+      states.push(state)
+      moments.push(now)
+      continue
     }
     let { row } = command
     if (command.kind === 'callTool') {
