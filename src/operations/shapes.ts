@@ -18,6 +18,11 @@ export const instant = z.iso.datetime()
 export const executionId = idOf('execution', 'exec_…')
 export const escalationId = idOf('escalation', 'esc_…')
 
+export const detach = z
+  .boolean()
+  .default(false)
+  .describe('Leave it to a worker: the answer comes before anything of it is done')
+
 export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be a JSON object')
 
 export const ticket = z
