@@ -43,7 +43,7 @@ export async function freeLeft(app: AppContext): Promise<void> {
 }
 
 /** A run that this process has let go, in a few words; undefined when it is another tenant's. */
-async function findLeft(
+export async function findLeft(
   app: AppContext,
   tenantId: string,
   executionId: string,

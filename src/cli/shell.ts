@@ -49,11 +49,14 @@ export class Shell implements AsyncDisposable {
   readonly environment: ShellOptions['environment']
   /** Commands are typed into a session, where they begin with a slash. */
   isSession = false
+  /** Somebody has asked for the end of it: nobody waits for long then. */
+  isInterrupted = false
   /** What to tell a person who interrupts what is going on now. */
   afterInterrupt = defaultAfterInterrupt
   readonly #workingDirectory: string
   #config: Config | undefined
   #opening: Promise<AppContext> | undefined
+  #closing: Promise<void> | undefined
   #interrupt: (() => void) | undefined
 
   constructor({ terminal, parts, environment, workingDirectory }: ShellOptions) {
@@ -109,6 +112,7 @@ export class Shell implements AsyncDisposable {
 
   /** Tells the command that it is to end; false when it does not wait for that, or was told already. */
   interrupt(): boolean {
+    this.isInterrupted = true
     const interrupt = this.#interrupt
     this.#interrupt = undefined
     interrupt?.()
@@ -139,7 +143,13 @@ export class Shell implements AsyncDisposable {
     return this.parts.explainError(error, this.#config.database)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Whoever asks for it again waits for the same. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     const opening = this.#opening
     this.#opening = undefined
     // What failed to open has told so, and has nothing to close.
