@@ -1,6 +1,6 @@
 import { cancelExecution } from '../operations/cancel-execution.ts'
 import type { Operation } from '../operations/define.ts'
-import type { RunOutput } from '../operations/execution-output.ts'
+import { executionListItem, type RunOutput } from '../operations/execution-output.ts'
 import { getExecution } from '../operations/get-execution.ts'
 import { listExecutions } from '../operations/list-executions.ts'
 import { pauseExecution } from '../operations/pause-execution.ts'
@@ -31,7 +31,10 @@ const list = operationCommand({
   operation: listExecutions,
   options: [
     { usage: '--procedure <KEY>', text: 'only runs of this procedure' },
-    { usage: '--status <STATUS>', text: 'only completed, escalated, cancelled, running …' },
+    {
+      usage: '--status <STATUS>',
+      text: `only runs in this state: ${executionListItem.shape.status.options.join(', ')}`,
+    },
     ...pageOptions,
   ],
   input: (given) => ({
