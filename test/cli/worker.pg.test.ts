@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../support/database.ts'
 import { startCli } from './run-cli.ts'
 
@@ -10,6 +10,7 @@ const environment = {
 
 test('a worker ends although its database is locked, and says that it could not ask it', async () => {
   const { child, ended, says } = startCli(['worker'], { environment })
+  onTestFinished(() => void child.kill('SIGKILL'))
   await says('is at work')
 
   const { exitCode, stdout } = await db.asOwner('default', async (client) => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { jsonValues, runCli, startCli, temporaryFolder } from './run-cli.ts'
 
 const folder = temporaryFolder()
@@ -62,6 +62,7 @@ async function hangingWorker(name: string) {
   const prepared = await runCli(['chat', '--json'], { ...options, input: lines.join('\n') })
   const [, , started] = jsonValues(prepared.stdout)
   const worker = startCli(['worker'], options)
+  onTestFinished(() => void worker.child.kill('SIGKILL'))
   await worker.shows('the tool is at work')
   return { ...worker, executionId: Object(started).execution.id }
 }
