@@ -98,6 +98,8 @@ class Session {
       reportFailure(terminal, this.#shell.explain(error))
     } finally {
       this.#isWorking = false
+      // It was the command that was to end, not the session.
+      this.#shell.isInterrupted = false
       terminal.print('')
     }
     return undefined
