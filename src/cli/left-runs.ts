@@ -1,7 +1,6 @@
 import type { AppContext } from '../context.ts'
-import { findExecution } from '../db/queries/executions.ts'
-import { isId } from '../domain/ids.ts'
 import { carryOnAll, takeFromTheGone } from '../operations/carry-out.ts'
+import { findStanding, type Standing } from '../operations/find-standing.ts'
 import type { Shell } from './shell.ts'
 import { countText, instantText } from './value-line.ts'
 
@@ -21,8 +20,8 @@ export async function carryOnLeft(shell: Shell): Promise<void> {
   const { tenantId } = shell.config
   const ends = await Promise.all(
     ids.map(async (id) => {
-      const run = await findLeft(app, tenantId, id)
-      return `${id} (${run?.standing ?? 'of another tenant'})`
+      const standing = await findStanding(app, tenantId, id)
+      return `${id} (${standing === undefined ? 'of another tenant' : standingText(standing)})`
     }),
   )
   const were = ids.length === 1 ? 'was' : 'were'
@@ -42,19 +41,11 @@ export async function freeLeft(app: AppContext): Promise<void> {
   })
 }
 
-/** A run that this process has let go, in a few words; undefined when it is another tenant's. */
-export async function findLeft(
-  app: AppContext,
-  tenantId: string,
-  executionId: string,
-): Promise<{ readonly procedureKey: string; readonly standing: string } | undefined> {
-  if (!isId('execution', executionId)) return undefined
-  const run = await findExecution(app.database.forTenant(tenantId).kysely, executionId)
-  if (run === undefined) return undefined
-  const { procedureKey, status, outcome, reasonCode, wakeAt } = run
+/** How a run stands that this process has let go, in a few words. */
+export function standingText({ status, outcome, reasonCode, wakeAt }: Standing): string {
   const reason = reasonCode === null ? '' : `: ${reasonCode}`
   const until = wakeAt === null ? '' : ` until ${instantText(wakeAt.toISOString())}`
-  const standings: Readonly<Record<typeof status, string>> = {
+  const texts: Readonly<Record<typeof status, string>> = {
     pending: 'not begun',
     running: 'given back for any worker',
     waiting: `waits${until}`,
@@ -63,5 +54,5 @@ export async function findLeft(
     escalated: `escalated${reason}`,
     cancelled: 'cancelled',
   }
-  return { procedureKey, standing: standings[status] }
+  return texts[status]
 }

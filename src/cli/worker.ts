@@ -1,8 +1,9 @@
 import type { AppContext } from '../context.ts'
 import { listHeld } from '../db/queries/health.ts'
+import { findStanding } from '../operations/find-standing.ts'
 import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
-import { findLeft } from './left-runs.ts'
+import { standingText } from './left-runs.ts'
 import type { Shell } from './shell.ts'
 import { countText } from './value-line.ts'
 import { settledWithin } from './within.ts'
@@ -63,12 +64,12 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
 async function tell(shell: Shell, app: AppContext, executionId: string): Promise<void> {
   const { terminal, config } = shell
   try {
-    const run = await findLeft(app, config.tenantId, executionId)
-    terminal.notice(
-      run === undefined
-        ? `${executionId}  of another tenant`
-        : `${executionId}  ${run.procedureKey}  ${run.standing}`,
-    )
+    const standing = await findStanding(app, config.tenantId, executionId)
+    const how =
+      standing === undefined
+        ? 'of another tenant'
+        : `${standing.procedureKey}  ${standingText(standing)}`
+    terminal.notice(`${executionId}  ${how}`)
   } catch (error) {
     // The run is as it is in the record, whether or not this line can say so.
     app.log.warn({ err: error, executionId }, 'how a run ended could not be looked up')

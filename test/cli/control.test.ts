@@ -1,6 +1,9 @@
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { jsonValues, runCli, temporaryFolder } from './run-cli.ts'
+
+// Each process opens a database of its own, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 240_000 })
 
 const dataDir = join(temporaryFolder(), 'data')
 const key = 'FAILED_PAYMENT_PLAYBOOK'
@@ -11,14 +14,18 @@ async function run(...words: string[]) {
   return { stderr, output: Object(jsonValues(stdout)[0]) }
 }
 
-const startDetached = async (): Promise<string> =>
-  (await run('executions', 'start', key, '--detach', ...input)).output.execution.id
+const storeRun = `/executions start ${key} --detach --input '{"transactionId": "TXN-DEMO-001"}'`
 
-beforeAll(() => run('procedures', 'seed'))
+/** Stores two runs in one session, which has nothing to carry on when it opens. */
+async function storeTwo(...before: string[]): Promise<readonly [string, string]> {
+  const lines = [...before, storeRun, storeRun].join('\n')
+  const { stdout } = await runCli(['chat', '--json'], { dataDir, input: lines })
+  const [one, other] = jsonValues(stdout).slice(before.length)
+  return [Object(one).execution.id, Object(other).execution.id]
+}
 
 test('a run that was only stored is there to be paused, cancelled and looked at', async () => {
-  const paused = await startDetached()
-  const cancelled = await startDetached()
+  const [paused, cancelled] = await storeTwo('/procedures seed')
 
   expect(await run('executions', 'pause', paused)).toMatchObject({
     stderr: '',
@@ -44,7 +51,7 @@ test('a run that was only stored is there to be paused, cancelled and looked at'
 })
 
 test('a resumed run is carried on by the command itself, and no other', async () => {
-  const [one, other] = [await startDetached(), await startDetached()]
+  const [one, other] = await storeTwo()
   await run('executions', 'pause', one)
 
   const { output, stderr } = await run('executions', 'resume', one)
