@@ -1,6 +1,5 @@
 import type { AppContext } from '../context.ts'
-import { listHeld } from '../db/queries/health.ts'
-import { findStanding } from '../operations/find-standing.ts'
+import { findStanding, listOwn } from '../operations/find-standing.ts'
 import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
 import { standingText } from './left-runs.ts'
@@ -48,7 +47,7 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
     await working.stop()
     const left = await settledWithin(
       lookWithinMs,
-      Promise.all(telling).then(() => listLeft(shell, app)),
+      Promise.all(telling).then(() => listOwn(app)),
     )
     return {
       output: { workerId: app.worker.id, carriedOn, left: left ?? null },
@@ -75,12 +74,6 @@ async function tell(shell: Shell, app: AppContext, executionId: string): Promise
     app.log.warn({ err: error, executionId }, 'how a run ended could not be looked up')
     terminal.notice(`${executionId}  carried on`)
   }
-}
-
-/** The runs of this tenant that this process still has, and those of any that it could not give back. */
-async function listLeft(shell: Shell, app: AppContext): Promise<readonly string[]> {
-  const held = await listHeld(app.database, shell.config.tenantId, app.worker.id)
-  return [...new Set([...held, ...app.abandoned.keys()])]
 }
 
 function leftLines(left: readonly string[] | undefined): readonly string[] {

@@ -63,16 +63,14 @@ const request = {
 }
 const listRuns = async () => (await operations.listExecutions.invoke(app, caller, {})).items
 
-it('a start that never reached the server is remembered until it is known not to be there', async () => {
+it('a start that never reached the server leaves nothing behind', async () => {
   await using own = await openThroughNetwork()
   loses = 'statement'
   await expect(operations.startExecution.invoke(own, caller, request)).rejects.toThrow()
   loses = undefined
-  expect(own.abandoned.size).toBe(1)
 
   expect(await carryOnAll(own)).toEqual([])
 
-  expect(own.abandoned.size).toBe(0)
   expect(await listRuns()).toEqual([])
 })
 
@@ -82,13 +80,12 @@ it('a start whose answer was lost is carried on by the process that does not kno
   await expect(operations.startExecution.invoke(own, caller, request)).rejects.toThrow()
   const [stored] = await listRuns()
   expect(stored).toMatchObject({ status: 'running' })
-  expect([...own.abandoned.keys()]).toEqual([stored?.id])
   // Its worker lives, so nobody else may take it.
   expect(await carryOnAll(app)).toEqual([])
 
-  expect(await carryOnAll(own)).toEqual([stored?.id])
+  // Only what two looks have found is given back, as a claim may be under way.
+  await expect.poll(() => carryOnAll(own), { timeout: 10_000 }).toEqual([stored?.id])
 
-  expect(own.abandoned.size).toBe(0)
   expect(await listRuns()).toMatchObject([{ id: stored?.id, outcome: 'resolved' }])
   const proof = await operations.replayExecution.invoke(app, caller, {
     executionId: stored?.id ?? '',

@@ -81,21 +81,6 @@ export async function countResting(
   return { paused: countOf('paused'), waiting: countOf('waiting') }
 }
 
-/** The executions of a tenant that a worker has. */
-export async function listHeld(
-  database: Database,
-  tenantId: string,
-  workerId: Id<'worker'>,
-): Promise<readonly string[]> {
-  const rows = await database.forTenant(tenantId).query<{ id: string }>(
-    'executions_held',
-    `SELECT id FROM executions
-     WHERE tenant_id = $1 AND worker_id = $2 AND status IN ('pending', 'running') ORDER BY id`,
-    [tenantId, workerId],
-  )
-  return rows.map(({ id }) => id)
-}
-
 /**
  * Recomputes the hashes of the last `count` events of a tenant's audit chain, up to its head, and answers the first
  * thing that does not fit as one sentence; undefined when all does.
