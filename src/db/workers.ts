@@ -44,8 +44,8 @@ const remove = `DELETE FROM workers WHERE id = $1`
  * as the process lives, so that others see it die at once; the embedded database has one process, whose predecessors
  * are all gone.
  *
- * A clock that follows the server's is set with each renewal. The process itself counts the lease by its own steady clock, from when a renewal was sent: it can only believe that
- * it has lost it too early, never too late.
+ * A clock that follows the server's is set with each renewal. The process itself counts the lease by its own steady clock,
+ * from when a renewal was sent: it can only believe that it has lost it too early, never too late.
  */
 export async function registerWorker(
   database: Database,

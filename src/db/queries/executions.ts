@@ -67,6 +67,8 @@ export interface Execution extends ExecutionListItem {
   readonly revision: number
   readonly fence: number
   readonly takeOverCount: number
+  /** Who works on it; null while nobody does. */
+  readonly workerId: string | null
   readonly cancelRequested: boolean
   readonly pauseRequested: boolean
   readonly wakeAt: Date | null
@@ -323,6 +325,7 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     revision: row.revision,
     fence: row.fence,
     takeOverCount: row.take_over_count,
+    workerId: row.worker_id,
     cancelRequested: row.cancel_requested_at !== null,
     pauseRequested: row.pause_requested_at !== null,
     wakeAt: row.wake_at,
