@@ -18,11 +18,21 @@ const stepColumns = [
   ['ended_at', 'timestamptz'],
 ] as const
 
-export type StepColumn = (typeof stepColumns)[number][0]
+export type StepColumn = (typeof changedStepColumns)[number][0]
+
+/** A row that is changed may have waited, and heard something. */
+const changedStepColumns = [...stepColumns, ['exchange', 'jsonb']] as const
 
 const columnNames = stepColumns.map(([name]) => name).join(', ')
-const recordType = stepColumns.map((column) => column.join(' ')).join(', ')
-const changedColumns = ['status', 'attempt', 'output', 'error', 'attempts', 'ended_at']
+const changedColumns = [
+  'status',
+  'attempt',
+  'output',
+  'error',
+  'attempts',
+  'ended_at',
+  'exchange',
+] as const
 
 /** Up to so many rows travel as plain parameters, which cost the server a third less than one JSON text. */
 const maxPlainRows = 8
@@ -147,10 +157,13 @@ function updateExecution(ending: Ending, parameters: Parameters, condition: stri
   const next = (type: string) => parameters.next(type)
   const leave = () =>
     `, worker_id = NULL, status = ${next('text')}, wake_at = ${next('timestamptz')}`
+  // A time that is there already was set by a run that was called and has ended meanwhile.
+  const wait = () =>
+    `, worker_id = NULL, status = ${next('text')}, wake_at = least(wake_at, ${next('timestamptz')})`
   const set = {
     go: () => '',
     leave,
-    wait: leave,
+    wait,
     pause: leave,
     end: () =>
       `, worker_id = NULL, status = ${next('text')}, outcome = ${next('text')}, reason = ${next('jsonb')},
@@ -176,7 +189,7 @@ function furtherParts(
   if (changed !== 0) {
     const set = changedColumns.map((column) => `${column} = r.${column}`).join(', ')
     const text = `UPDATE step_executions s SET ${set}, revision = e.revision
-      FROM e CROSS JOIN ${rowsOf(changed, parameters)}
+      FROM e CROSS JOIN ${rowsOf(changed, changedStepColumns, parameters)}
       WHERE s.tenant_id = $1 AND s.execution_id = $2 AND s.ordinal = r.ordinal AND ${condition ?? 'true'}`
     parts.push({ name: 'c', text })
   }
@@ -185,9 +198,9 @@ function furtherParts(
     // One row needs no list to be read from, which saves the server a twentieth.
     const text =
       added === 1 && condition === undefined
-        ? `${insert} SELECT $1, $2, ${rowOf(parameters)}, e.revision FROM e`
+        ? `${insert} SELECT $1, $2, ${rowOf(stepColumns, parameters)}, e.revision FROM e`
         : `${insert} SELECT $1, $2, r.*, e.revision
-          FROM e CROSS JOIN ${rowsOf(added, parameters)} WHERE ${condition ?? 'true'}`
+          FROM e CROSS JOIN ${rowsOf(added, stepColumns, parameters)} WHERE ${condition ?? 'true'}`
     parts.push({ name: 'a', text })
   }
   return parts
@@ -203,12 +216,17 @@ function insertEscalation(parameters: Parameters): string {
     FROM e CROSS JOIN (VALUES (${next()})) AS a(name)`
 }
 
-function rowsOf(form: RowsForm, parameters: Parameters): string {
-  if (form === 'json') return `jsonb_to_recordset(${parameters.next('jsonb')}) AS r(${recordType})`
-  const rows = Array.from({ length: form }, () => `(${rowOf(parameters)})`)
-  return `(VALUES ${rows.join(', ')}) AS r(${columnNames})`
+type Columns = readonly (readonly [name: string, type: string])[]
+
+function rowsOf(form: RowsForm, columns: Columns, parameters: Parameters): string {
+  if (form === 'json') {
+    const types = columns.map((column) => column.join(' ')).join(', ')
+    return `jsonb_to_recordset(${parameters.next('jsonb')}) AS r(${types})`
+  }
+  const rows = Array.from({ length: form }, () => `(${rowOf(columns, parameters)})`)
+  return `(VALUES ${rows.join(', ')}) AS r(${columns.map(([name]) => name).join(', ')})`
 }
 
-function rowOf(parameters: Parameters): string {
-  return stepColumns.map(([, type]) => parameters.next(type)).join(', ')
+function rowOf(columns: Columns, parameters: Parameters): string {
+  return columns.map(([, type]) => parameters.next(type)).join(', ')
 }

@@ -65,8 +65,8 @@ function valuesOf(claim: Claim, commit: Commit, now: number): TextValue[] {
   const values: TextValue[] = [claim.tenantId, claim.executionId, String(claim.fence)]
   if (leave !== undefined) values.push(leave.status, timeText(leave.wakeAt))
   if (end !== undefined) pushEnd(values, end, now)
-  pushRows(values, changed)
-  pushRows(values, added)
+  pushRows(values, changed, true)
+  pushRows(values, added, false)
   return values
 }
 
@@ -89,7 +89,7 @@ function pushEnd(values: TextValue[], end: ExecutionEnd, now: number): void {
   values.push(newId('escalation', now), queue, priority, assignee)
 }
 
-function pushRows(values: TextValue[], rows: readonly StepRow[]): void {
+function pushRows(values: TextValue[], rows: readonly StepRow[], areChanged: boolean): void {
   if (formOf(rows) === 'json') {
     values.push(JSON.stringify(rows.map(toRecord)))
     return
@@ -111,7 +111,12 @@ function pushRows(values: TextValue[], rows: readonly StepRow[]): void {
       instantText(row.startedAt),
       timeText(row.endedAt),
     )
+    if (areChanged) values.push(exchangeText(row))
   }
+}
+
+function exchangeText({ exchange }: StepRow): string | null {
+  return exchange === undefined ? null : JSON.stringify(exchange)
 }
 
 /** A row as a member of a JSON list. */
@@ -128,6 +133,7 @@ function toRecord(row: StepRow): { readonly [C in StepColumn]: unknown } {
     output: row.output,
     error: row.error,
     attempts: row.attempts,
+    exchange: row.exchange ?? null,
     started_at: instantText(row.startedAt),
     ended_at: timeText(row.endedAt),
   }

@@ -43,6 +43,8 @@ type Nullable<T> = T | null
 export interface TenantsTable {
   id: string
   name: string
+  /** Working days; null for Monday to Friday. */
+  calendar: NullableJsonColumn
   created_at: Date
 }
 
@@ -227,8 +229,17 @@ export interface ExecutionsTable {
   idempotency_key: Nullable<string>
   /** Of the request that came with the key. */
   request_hash: Nullable<string>
-  /** The versions that it may call. */
+  /** The versions that it may call, by procedure key. */
   pins: NullableJsonColumn
+  /** The execution that has called this one, and at which of its steps. */
+  parent_id: Nullable<string>
+  parent_ordinal: Nullable<number>
+  /** The first of those that call one another. */
+  root_id: Nullable<string>
+  /** Key and iteration of each step on the way from the root. */
+  call_path: NullableJsonColumn
+  /** The working days that its durations are counted in. */
+  calendar: NullableJsonColumn
   tool_contracts: JsonColumn
   /** Rises with each take-over; a worker that holds an older one has lost the execution. */
   fence: Generated<number>
@@ -238,7 +249,7 @@ export interface ExecutionsTable {
   revision: Generated<number>
   cancel_requested_at: Nullable<Date>
   pause_requested_at: Nullable<Date>
-  /** When a waiting execution is to go on; null where only an answer can wake it. */
+  /** When a waiting execution is to go on; null where only an answer can wake it. Of one at work: a called one has ended. */
   wake_at: Nullable<Date>
   /** How search chose the procedure; null where the caller named it. */
   selection: NullableJsonColumn
@@ -276,6 +287,8 @@ export interface StepExecutionsTable {
   error: NullableJsonColumn
   /** The attempts before this one. */
   attempts: NullableJsonColumn
+  /** What was said while it waited. */
+  exchange: NullableJsonColumn
   tool: Nullable<string>
   started_at: Date
   /** Null exactly while running or waiting. */

@@ -200,6 +200,39 @@ const registry = {
     (d) =>
       `Execution ${d.executionId} has ended as ${d.status}; nothing can be changed about it any more.`,
   ),
+  EXECUTION_BUSY: define<{ executionId: string }>(
+    'conflict',
+    (d) => `A worker has execution ${d.executionId} just now. Try again in a moment.`,
+    { retryable: true },
+  ),
+  WAIT_NOT_FOUND: define<{ executionId: string; step: string; waiting: readonly string[] }>(
+    'not_found',
+    (d) =>
+      `Step '${d.step}' of ${d.executionId} does not wait for anybody. ${d.waiting.length === 0 ? 'Nothing of it does.' : `What waits: ${d.waiting.join(', ')}.`}`,
+  ),
+  WAIT_CLOSED: define<{ executionId: string; step: string; status: string }>(
+    'conflict',
+    (d) =>
+      `Step '${d.step}' of ${d.executionId} waits no more: it is ${d.status}. Nothing was changed.`,
+  ),
+  NOT_ASKED: define<{ executionId: string; step: string; why: string }>(
+    'forbidden',
+    (d) => `You cannot speak at step '${d.step}' of ${d.executionId}: ${d.why}.`,
+  ),
+  ANSWER_INVALID: define<{ executionId: string; step: string; problems: readonly Problem[] }>(
+    'invalid',
+    (d) =>
+      `The answer to step '${d.step}' of ${d.executionId} does not have the form that is asked for:${problemLines(d.problems)}`,
+  ),
+  WAIT_DIFFERS: define<{ executionId: string; step: string; needs: string }>(
+    'invalid',
+    (d) => `Step '${d.step}' of ${d.executionId} is not spoken to like this. ${d.needs}`,
+  ),
+  APPROVAL_STALE: define<{ executionId: string; step: string; showHash: string }>(
+    'stale',
+    (d) =>
+      `What step '${d.step}' of ${d.executionId} shows has the hash ${d.showHash}, and your yes names another. Look at it again.`,
+  ),
   IDEMPOTENCY_KEY_REUSED: define<{ idempotencyKey: string; executionId: string }>(
     'invalid',
     (d) =>

@@ -71,7 +71,6 @@ function checkStep(check: DefinitionCheck, step: Step, at: Path, passed: Passed)
     noteLater(check, expression?.reads.steps, [...at, ...place], passed)
   }
   if (step.when !== undefined) condition(step.when, ['when'])
-  checkAvailable(check, step, at)
   if ('tool' in step) {
     checkTool(check, step, at, passed)
     if (step.expect !== undefined) condition(step.expect, ['expect'], toolOutput(check, step))
@@ -127,16 +126,6 @@ function checkTool(check: DefinitionCheck, step: ToolStep, at: Path, passed: Pas
   if (step.onError === 'continue' && step.required !== false) {
     const message = "a required step cannot be passed over; say 'required: false' or escalate"
     check.add('continue-required', 'error', [...at, 'onError'], message)
-  }
-}
-
-/** What can be written in a definition and is not run by this version of the service. */
-function checkAvailable(check: DefinitionCheck, step: Step, at: Path): void {
-  const kinds = ['ask', 'approval', 'call', 'wait', 'forEach', 'poll', 'repeat'] as const
-  for (const kind of kinds) {
-    if (!(kind in step)) continue
-    const message = `'${kind}' can be written but not run by this version of the service; a draft may keep it`
-    check.add('kind-unavailable', 'error', [...at, kind], message)
   }
 }
 

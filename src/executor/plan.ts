@@ -40,6 +40,10 @@ export interface Plan {
   readonly completion: readonly PlannedCondition[]
   readonly output?: readonly (readonly [name: string, value: Expression])[]
   readonly timeLimitMs: number
+  /** Keys of the procedures that it calls. */
+  readonly calls: readonly string[]
+  /** Whether what it does depends on the working days of its tenant. */
+  readonly countsWorkdays: boolean
 }
 
 /**
@@ -75,6 +79,13 @@ export function compilePlan(
     completion: (definition.completionConditions ?? []).map(planCondition),
     ...(definition.output && { output: namedExpressions(definition.output) }),
     timeLimitMs: durationMs(definition.timeLimit ?? '1h'),
+    calls: [
+      ...new Set(
+        [...nodes.values()].flatMap((node) => (node.kind === 'call' ? [node.step.call] : [])),
+      ),
+    ],
+    // A word too many only pins a calendar that nobody asks for.
+    countsWorkdays: /workday/i.test(JSON.stringify(definition)),
   }
 }
 

@@ -1,9 +1,5 @@
 import { hashOf } from '../domain/canonical.ts'
-import {
-  type ExecutionEnd,
-  type ExecutionRecord,
-  type StepRow,
-} from '../domain/execution.ts'
+import type { ExecutionEnd, ExecutionRecord, StepRow } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { apply, type ExecutionState, initialState } from './apply.ts'
 import { recordAttempt } from './attempt.ts'
@@ -62,7 +58,8 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
     const closed = nextClosed(state, record.rows)
     // What waits together was opened before any of it was closed.
     const moments = [next?.startedAt, closed?.endedAt].filter((at) => at !== undefined)
-    const now = moments.length > 0 ? Math.min(...moments) : (record.end?.endedAt ?? state.lastEndedAt)
+    const now =
+      moments.length > 0 ? Math.min(...moments) : (record.end?.endedAt ?? state.lastEndedAt)
     const command = decide(plan, state, now)
     decisions += 1
     if (command.kind === 'end') return result(compareEnd(command.end, next, record.end))

@@ -16,6 +16,9 @@ import type {
   WaitNode,
 } from './plan.ts'
 
+/** How deep runs may call one another. */
+const maxCallDepth = 8
+
 /** Opens a wait: the row says what it waits for, and until when. */
 export function beginWait(
   plan: Plan,
@@ -80,6 +83,11 @@ function beginCall(plan: Plan, state: ExecutionState, node: CallNode, row: StepR
   const pin = Object.hasOwn(pins, key) ? pins[key] : undefined
   if (pin === undefined) {
     return failedRow(row, 'internal_error', `No version of ${key} was pinned at the start.`, at)
+  }
+  const depth = state.start.calledFrom?.path.length ?? 0
+  if (depth >= maxCallDepth) {
+    const message = `Calls may be nested ${maxCallDepth} deep, and this one would be deeper.`
+    return failedRow(row, 'loop_exhausted', message, at)
   }
   const input = resolve(node.input, scopeOf(plan, state, at, row))
   if (!input.ok) return failedRow(row, input.code, input.message, at)

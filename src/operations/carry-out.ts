@@ -5,6 +5,7 @@ import {
   findExecution,
   firstClaim,
   insertExecution,
+  listCalled,
   listSteps,
   type NewExecution,
   toRecord,
@@ -27,6 +28,7 @@ import type { Claim, Flags, RunnerPorts } from '../executor/ports.ts'
 import { replay } from '../executor/replay.ts'
 import { runExecution } from '../executor/runner.ts'
 import type { InputRecord } from '../reply/reply.ts'
+import { createChildren } from './called-runs.ts'
 import type { Caller } from './define.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
@@ -157,17 +159,22 @@ export async function carryOnOne(
 
 /**
  * Carries one execution on that nobody has, whatever it waits for. Answers false when somebody has it, or it has ended.
+ * `evenPaused`: one that is paused is looked at too, for what else is wanted of it; default true.
  */
 export async function carryOnById(
   app: AppContext,
   db: TenantDb,
   id: Id<'execution'>,
+  {
+    isStopping,
+    evenPaused = true,
+  }: { isStopping?: (() => boolean) | undefined; evenPaused?: boolean } = {},
 ): Promise<boolean> {
-  const claim = await claimExecution(db, id, app.worker.id)
+  const claim = await claimExecution(db, id, app.worker.id, evenPaused)
   if (claim === undefined) return false
   app.worker.hold(claim)
   try {
-    await handingBack(app, claim, () => carryOn(app, claim))
+    await handingBack(app, claim, () => carryOn(app, claim, isStopping))
   } finally {
     app.worker.letGo(claim)
   }
@@ -237,6 +244,7 @@ async function carryOut(
     journal: app.journal,
     tools: app.tools,
     clock: app.clock,
+    children: createChildren(app, db),
     lease: app.worker.lease,
     ...(isStopping && { isStopping }),
     onLateOutcome: (row) => void keepLateOutcome(app, db, executionId, row),
@@ -244,8 +252,11 @@ async function carryOut(
     ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows) }),
   }
   try {
-    const { end } = await runExecution(ports, plan, state, claim, durability, flags)
-    if (end === undefined) return
+    const { end, state: left } = await runExecution(ports, plan, state, claim, durability, flags)
+    if (end === undefined) {
+      const calls = left.waiting.some(({ kind }) => kind === 'call')
+      return calls ? carryOnCalled(app, db, executionId, isStopping) : undefined
+    }
   } catch (error) {
     // What is wrong with our own code would go wrong again: that run goes to a person.
     if (!(error instanceof TypeError || isServiceError(error, 'VALUE_INVALID'))) throw error
@@ -253,6 +264,24 @@ async function carryOut(
     return endFor(app, claim, 'internal_error')
   }
   await replyToExecution(app, db, executionId, inputRecord)
+  // Nobody else may be there to take up the run that has called this one.
+  const parentId = state.start.calledFrom?.parentId
+  if (parentId !== undefined && isStopping?.() !== true) {
+    await carryOnById(app, db, parentId, { evenPaused: false })
+  }
+}
+
+/** Begins the runs that were called just now, one after the other. Each of them takes its caller up when it ends. */
+async function carryOnCalled(
+  app: AppContext,
+  db: TenantDb,
+  parentId: Id<'execution'>,
+  isStopping?: () => boolean,
+): Promise<void> {
+  for (const { id, status } of await listCalled(db.kysely, parentId)) {
+    if (status === 'pending' && isStopping?.() !== true)
+      await carryOnById(app, db, id, { isStopping })
+  }
 }
 
 /** How long a late outcome looks for the escalation that its execution ends in, and how often. */

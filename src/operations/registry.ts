@@ -1,4 +1,6 @@
 import { activateVersion } from './activate-version.ts'
+import { answerStep } from './answer-step.ts'
+import { approveStep } from './approve-step.ts'
 import { assignEscalation } from './assign-escalation.ts'
 import { calibrateEmbeddings } from './calibrate-embeddings.ts'
 import { cancelExecution } from './cancel-execution.ts'
@@ -6,6 +8,7 @@ import { continueEmbeddingSwitch } from './continue-embedding-switch.ts'
 import { createProcedure } from './create-procedure.ts'
 import { createVersion } from './create-version.ts'
 import { deleteDraft } from './delete-draft.ts'
+import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { editDraft } from './edit-draft.ts'
 import { getEmbeddings } from './get-embeddings.ts'
@@ -17,6 +20,7 @@ import { holdExecutions } from './hold-executions.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listProcedures } from './list-procedures.ts'
+import { listWaitingSteps } from './list-waiting-steps.ts'
 import { pauseExecution } from './pause-execution.ts'
 import { replayExecution } from './replay-execution.ts'
 import { resolveEscalation } from './resolve-escalation.ts'
@@ -29,6 +33,10 @@ import { switchEmbeddings } from './switch-embeddings.ts'
 /** Everything that a caller may ask for. The front doors are made from this list. */
 export const operations = {
   activateVersion,
+  answerStep,
+  approveStep,
+  denyStep,
+  listWaitingSteps,
   assignEscalation,
   calibrateEmbeddings,
   cancelExecution,

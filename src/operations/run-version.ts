@@ -11,6 +11,7 @@ import { completeInput } from './complete-input.ts'
 import type { OperationContext } from './define.ts'
 import type { RunOutput } from './execution-output.ts'
 import { planOfVersion } from './execution-plan.ts'
+import { pinStart } from './pin-start.ts'
 import { readRun } from './read-run.ts'
 
 /** What a run is started with. All of the request counts when it is asked whether two are the same. */
@@ -23,6 +24,7 @@ export interface RunRequest {
   readonly onBehalfOf?: string | undefined
   readonly idempotencyKey?: string | undefined
   readonly durability: Durability
+  readonly mode?: 'automatic' | 'guided' | undefined
   /** True: it is stored for a worker to begin, and not begun here. */
   readonly detach?: boolean | undefined
 }
@@ -65,6 +67,7 @@ export async function runVersion(
   const input = canonicalValue(filled.input)
   if (!isJsonObject(input)) throw new TypeError('the input of a run is an object')
   const plan = await planOfVersion(app, db, version)
+  const pinned = await pinStart(app, db, plan)
   const now = app.clock.now()
   const executionId = newId('execution', now)
   const execution = {
@@ -75,6 +78,9 @@ export async function runVersion(
       startedAt: now,
       input,
       ticket: ticket ?? null,
+      ...(request.onBehalfOf !== undefined && { onBehalfOf: request.onBehalfOf }),
+      ...(request.mode === 'guided' && { mode: 'guided' as const }),
+      ...pinned,
     },
     version,
     durability: request.durability,

@@ -18,6 +18,17 @@ export const instant = z.iso.datetime()
 export const executionId = idOf('execution', 'exec_…')
 export const escalationId = idOf('escalation', 'esc_…')
 
+/** Which step of which execution is spoken to. */
+export const waitRef = {
+  executionId,
+  step: z.string().min(1).max(64).describe('The key of the step that waits'),
+  iteration: z
+    .string()
+    .max(100)
+    .default('')
+    .describe('Its round in a loop, as the record shows it; empty outside loops'),
+}
+
 export const detach = z
   .boolean()
   .default(false)

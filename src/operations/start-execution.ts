@@ -22,6 +22,10 @@ export const startInput = {
     .optional()
     .describe('The same key and request give the same execution, whatever has become of it'),
   durability: z.enum(['effect', 'step']).default('effect').describe('How often a run is committed'),
+  mode: z
+    .enum(['automatic', 'guided'])
+    .optional()
+    .describe('guided: an agent confirms each write before it is made'),
 }
 
 /**

@@ -4,6 +4,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { Reason } from '../../domain/escalation.ts'
 import type {
   AttemptRecord,
+  CalledFrom,
   ConditionVerdict,
   Durability,
   ExecutionEnd,
@@ -11,11 +12,13 @@ import type {
   ExecutionStart,
   ExecutionStatus,
   Outcome,
+  Said,
   StepError,
   StepRow,
   Ticket,
 } from '../../domain/execution.ts'
 import { isExecutionEnded, semanticsVersion } from '../../domain/execution.ts'
+import type { Calendar } from '../../domain/expression.ts'
 import type { InputSource } from '../../domain/fill-input.ts'
 import type { Id } from '../../domain/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
@@ -25,6 +28,7 @@ import type { StepKind } from '../../domain/step.ts'
 import type { Claim } from '../../executor/ports.ts'
 import type { Db, TenantDb, Transaction } from '../connect.ts'
 import { constraintOf } from '../database-errors.ts'
+import type { HotStatement, TextValue } from '../hot-statement.ts'
 import type { ExecutionsTable, StepExecutionsTable } from '../tables.ts'
 
 /** An execution as lists show it. */
@@ -73,6 +77,8 @@ export interface Execution extends ExecutionListItem {
   readonly pauseRequested: boolean
   readonly wakeAt: Date | null
   readonly startedAt: Date | null
+  /** What is fixed at its start besides input and ticket. */
+  readonly further: Pick<ExecutionStart, 'mode' | 'calendar' | 'pins' | 'calledFrom'>
 }
 
 /** What starting an execution stores. */
@@ -99,7 +105,7 @@ export interface NewExecution {
   readonly inputSources?: InputSources | undefined
 }
 
-const insert = {
+const insert: HotStatement = {
   name: 'execution_insert',
   text: `
   INSERT INTO executions (
@@ -112,11 +118,25 @@ const insert = {
     CASE WHEN $20::text IS NOT NULL THEN $21::timestamptz END, $22::jsonb, $23::jsonb)`,
 }
 
+/** The same for one that is called, calls others, or has a calendar or a mode of its own: most have none of these. */
+const insertMore = {
+  name: 'execution_insert_more',
+  text: insert.text
+    .replace(
+      ')\n  VALUES',
+      ', pins, calendar, parent_id, parent_ordinal, root_id, call_path)\n  VALUES',
+    )
+    .replace("'automatic'", '$24')
+    .replace('$23::jsonb)', '$23::jsonb, $25::jsonb, $26::jsonb, $27, $28, $29, $30::jsonb)'),
+}
+
 /** Writes nothing when the key is taken. Finding that out costs a record of the log, so it is asked only with a key. */
-const insertOnce = {
-  name: 'execution_insert_once',
-  text: `${insert.text}
-  ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
+const insertOnce = once(insert)
+const insertMoreOnce = once(insertMore)
+
+function once({ name, text }: HotStatement): HotStatement {
+  // A key, or the place that a run is called from.
+  return { name: `${name}_once`, text: `${text}\n  ON CONFLICT DO NOTHING` }
 }
 
 /**
@@ -127,8 +147,12 @@ const insertOnce = {
  */
 export async function insertExecution(db: TenantDb, execution: NewExecution): Promise<boolean> {
   const { start, version } = execution
+  const more = furtherValues(start)
+  const isOnce = execution.idempotencyKey !== null || start.calledFrom !== undefined
+  const plain = more.length === 0
+  const statement = plain ? (isOnce ? insertOnce : insert) : isOnce ? insertMoreOnce : insertMore
   const count = await db
-    .run(execution.idempotencyKey === null ? insert : insertOnce, [
+    .run(statement, [
       start.tenantId,
       start.executionId,
       version.procedureId,
@@ -153,6 +177,7 @@ export async function insertExecution(db: TenantDb, execution: NewExecution): Pr
       new Date(start.startedAt).toISOString(),
       jsonOrNull(execution.selection),
       jsonOrNull(execution.inputSources),
+      ...more,
     ])
     .catch((error: unknown) => {
       if (constraintOf(error) !== 'executions_of_active_version') throw error
@@ -160,6 +185,21 @@ export async function insertExecution(db: TenantDb, execution: NewExecution): Pr
       throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey }, { cause: error })
     })
   return count > 0
+}
+
+/** The parameters of `insertMore` beyond those of `insert`; none where all of them have their default. */
+function furtherValues({ mode, pins, calendar, calledFrom }: ExecutionStart): TextValue[] {
+  const isPlain = mode === undefined && calendar === undefined && calledFrom === undefined
+  if (isPlain && pins === undefined) return []
+  return [
+    mode ?? 'automatic',
+    jsonOrNull(pins),
+    jsonOrNull(calendar),
+    calledFrom?.parentId ?? null,
+    calledFrom === undefined ? null : String(calledFrom.parentOrdinal),
+    calledFrom?.rootId ?? null,
+    calledFrom === undefined ? null : JSON.stringify(calledFrom.path),
+  ]
 }
 
 /** The claim that whoever stores an execution for itself has on it. */
@@ -175,6 +215,36 @@ function jsonOrNull(value: object | undefined): string | null {
 export async function findExecution(db: Db, id: Id<'execution'>): Promise<Execution | undefined> {
   const row = await db.selectFrom('executions').selectAll().where('id', '=', id).executeTakeFirst()
   return row && toExecution(row)
+}
+
+/** A run that another one has called, as that one sees it. */
+export interface Called {
+  readonly id: Id<'execution'>
+  readonly parentOrdinal: number
+  readonly status: ExecutionStatus
+  readonly outcome: Outcome | null
+  readonly result: Json
+  readonly reason: Reason | null
+  readonly endedAt: Date | null
+}
+
+/** The runs that a run has called, in the order of its steps. */
+export async function listCalled(db: Db, parentId: Id<'execution'>): Promise<readonly Called[]> {
+  const rows = await db
+    .selectFrom('executions')
+    .select(['id', 'parent_ordinal', 'status', 'outcome', 'result', 'reason', 'ended_at'])
+    .where('parent_id', '=', parentId)
+    .orderBy('parent_ordinal')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id as Id<'execution'>,
+    parentOrdinal: row.parent_ordinal ?? 0,
+    status: row.status,
+    outcome: row.outcome,
+    result: storedValue(row.result),
+    reason: row.reason as Reason | null,
+    endedAt: row.ended_at,
+  }))
 }
 
 /** Like `findExecution`; until the transaction ends nobody else changes the row. */
@@ -258,6 +328,8 @@ export function toRecord(execution: Execution, rows: readonly StepRow[]): Execut
       startedAt: (startedAt ?? createdAt).getTime(),
       input,
       ticket,
+      ...(execution.onBehalfOf !== null && { onBehalfOf: execution.onBehalfOf }),
+      ...execution.further,
     },
     rows,
     end: toEnd(execution),
@@ -330,6 +402,23 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     pauseRequested: row.pause_requested_at !== null,
     wakeAt: row.wake_at,
     startedAt: row.started_at,
+    further: toFurther(row),
+  }
+}
+
+function toFurther(row: Selectable<ExecutionsTable>): Execution['further'] {
+  return {
+    ...(row.mode === 'guided' && { mode: 'guided' }),
+    ...(row.calendar !== null && { calendar: row.calendar as unknown as Calendar }),
+    ...(row.pins !== null && { pins: row.pins as unknown as ExecutionStart['pins'] & {} }),
+    ...(row.parent_id !== null && {
+      calledFrom: {
+        rootId: row.root_id as Id<'execution'>,
+        parentId: row.parent_id as Id<'execution'>,
+        parentOrdinal: row.parent_ordinal ?? 0,
+        path: (row.call_path ?? []) as unknown as CalledFrom['path'],
+      },
+    }),
   }
 }
 
@@ -346,6 +435,7 @@ function toStepRow(row: Selectable<StepExecutionsTable>): StepRow {
     output: storedValue(row.output),
     error: row.error as StepError | null,
     attempts: row.attempts as readonly AttemptRecord[] | null,
+    ...(row.exchange !== null && { exchange: row.exchange as unknown as readonly Said[] }),
     startedAt: row.started_at.getTime(),
     endedAt: row.ended_at?.getTime() ?? null,
   }

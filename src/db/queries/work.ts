@@ -70,7 +70,7 @@ const claimOne = `
   UPDATE executions SET status = 'running', worker_id = $3, fence = fence + 1, revision = revision + 1, wake_at = NULL,
     started_at = coalesce(started_at, clock_timestamp())
   WHERE tenant_id = $1 AND id = $2
-    AND (status IN ('waiting', 'paused') OR (status IN ('pending', 'running') AND worker_id IS NULL))
+    AND (status = 'waiting' OR ($4 AND status = 'paused') OR (status IN ('pending', 'running') AND worker_id IS NULL))
   RETURNING tenant_id, id, fence`
 
 /** Claims one execution that nobody has, whatever it waits for. Undefined when somebody has it, or it has ended. */
@@ -78,8 +78,10 @@ export async function claimExecution(
   db: TenantDb,
   id: Id<'execution'>,
   workerId: Id<'worker'>,
+  evenPaused = true,
 ): Promise<Claim | undefined> {
-  const [row] = await db.query<ClaimedRow>('execution_claim', claimOne, [db.tenantId, id, workerId])
+  const values = [db.tenantId, id, workerId, evenPaused]
+  const [row] = await db.query<ClaimedRow>('execution_claim', claimOne, values)
   return row && toClaim(row)
 }
 

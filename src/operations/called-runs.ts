@@ -1,0 +1,81 @@
+import type { AppContext } from '../context.ts'
+import type { TenantDb } from '../db/connect.ts'
+import {
+  type Called,
+  findExecution,
+  insertExecution,
+  listCalled,
+} from '../db/queries/executions.ts'
+import { findVersionById } from '../db/queries/versions.ts'
+import type { ExecutionStart, StepRow } from '../domain/execution.ts'
+import { type Id, newId } from '../domain/ids.ts'
+import { isJsonObject } from '../domain/json.ts'
+import type { Children } from '../executor/ports.ts'
+import type { ChildEnd } from '../executor/waits.ts'
+
+/** The runs that a run calls: executions of their own, at most one for each step that waits for one. */
+export function createChildren(app: AppContext, db: TenantDb): Children {
+  return {
+    async startOrFind(parent, calls) {
+      const known = new Map<number, Called>()
+      for (const called of await listCalled(db.kysely, parent.executionId)) {
+        known.set(called.parentOrdinal, called)
+      }
+      const ends = new Map<number, ChildEnd>()
+      for (const row of calls) {
+        const called = known.get(row.ordinal)
+        if (called === undefined) await startCalled(app, db, parent, row)
+        else if (called.endedAt !== null) ends.set(row.ordinal, toEnd(called, called.endedAt))
+      }
+      return ends
+    },
+  }
+}
+
+async function startCalled(
+  app: AppContext,
+  db: TenantDb,
+  parent: ExecutionStart,
+  { ordinal, stepKey, iteration, input }: StepRow,
+): Promise<void> {
+  if (!isJsonObject(input) || typeof input.versionId !== 'string') {
+    throw new TypeError(`step ${stepKey} does not say which version it calls`)
+  }
+  const version = await findVersionById(db.kysely, input.versionId as Id<'version'>)
+  const caller = await findExecution(db.kysely, parent.executionId)
+  if (version === undefined || caller === undefined) throw new TypeError('both were there just now')
+  const now = app.clock.now()
+  const { rootId, path } = parent.calledFrom ?? { rootId: parent.executionId, path: [] }
+  await insertExecution(db, {
+    start: {
+      ...parent,
+      executionId: newId('execution', now),
+      startedAt: now,
+      input: isJsonObject(input.input) ? input.input : {},
+      calledFrom: {
+        rootId,
+        parentId: parent.executionId,
+        parentOrdinal: ordinal,
+        path: [...path, [stepKey, iteration]],
+      },
+    },
+    version,
+    durability: caller.durability,
+    workerId: null,
+    context: null,
+    customerId: caller.customerId,
+    ticketId: caller.ticketId,
+    onBehalfOf: caller.onBehalfOf,
+    idempotencyKey: null,
+    requestHash: null,
+  })
+}
+
+function toEnd({ outcome, result, reason, status }: Called, endedAt: Date): ChildEnd {
+  return {
+    outcome,
+    result,
+    message: reason?.message ?? `It ended as ${status}.`,
+    endedAt: endedAt.getTime(),
+  }
+}
