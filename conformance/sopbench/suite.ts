@@ -1,0 +1,120 @@
+import type { Json } from '../../src/domain/json.ts'
+import { type DatabaseConfig, isServiceError } from '../../src/index.ts'
+import { type Desk, openDesk } from '../desk.ts'
+import { groupBy } from '../group.ts'
+import type { Recorder } from '../report.ts'
+import { Stage, type World } from '../stage.ts'
+import { type Case, type Domain, inputsOf } from './cases.ts'
+import { controlRules } from './control-rules.ts'
+import { domainTools, type Learned, learn } from './domain-tools.ts'
+import { type Playbook, playbookOf, type RuleBook } from './playbook.ts'
+import { runFault } from './verdict.ts'
+import { controlWorld } from './worlds.ts'
+
+export const suite = 'sopbench'
+
+interface Tier {
+  readonly name: string
+  /** Tiers with one mark share their playbooks. */
+  readonly mark: string
+  readonly rules: RuleBook
+  readonly world: (one: Case) => World
+}
+
+/** Runs the cases of a domain in every tier that is wanted. */
+export async function runDomain(
+  config: DatabaseConfig,
+  domain: Domain,
+  recorder: Recorder,
+): Promise<void> {
+  const learned = learn(domain)
+  const tiers = tiersOf(domain).filter(({ name }) => recorder.wants(suite, domain.name, name))
+  if (tiers.length === 0) return
+  const stage = new Stage()
+  await using desk = await openDesk(config, domainTools(domain, learned, stage))
+  for (const tier of tiers) {
+    const place = { suite, domain: domain.name, tier: tier.name }
+    // Cases of one policy run one after the other, so that a procedure changes its version as rarely as it may.
+    const cases = [...groupBy(domain.cases, (one) => JSON.stringify(one.policy)).values()].flat()
+    for (const one of cases) {
+      if (!recorder.wantsCase(one.id)) continue
+      const failure = await faultOf(one, domain, learned, tier, desk, stage)
+      recorder.record(place, one.id, one.expected.outcome, failure)
+    }
+  }
+}
+
+function tiersOf(domain: Domain): readonly Tier[] {
+  const { tools } = domain
+  return [
+    {
+      name: '1',
+      mark: 'CONTROL',
+      rules: controlRules(tools),
+      world: (one) => controlWorld(one, tools),
+    },
+  ]
+}
+
+async function faultOf(
+  one: Case,
+  domain: Domain,
+  learned: Learned,
+  tier: Tier,
+  desk: Desk,
+  stage: Stage,
+): Promise<string | undefined> {
+  try {
+    const playbook = writePlaybook(one, domain, learned, tier)
+    await desk.serve(playbook.definition)
+    stage.set(tier.world(one))
+    const run = await desk.start(String(playbook.definition.key), one.user)
+    return stage.fault ?? runFault(one, playbook, run, stage.calls)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    const details = isServiceError(error) ? ` ${JSON.stringify(error.details)}` : ''
+    return `${error.name}: ${error.message}${details}`
+  }
+}
+
+function writePlaybook(one: Case, domain: Domain, learned: Learned, tier: Tier): Playbook {
+  const { tools, procedures, cases, name } = domain
+  const procedure = procedures.find(({ id }) => id === one.procedure)
+  const goal = tools.tools[one.goal]
+  if (procedure === undefined || goal === undefined) {
+    throw new Error(`${one.procedure} or its goal ${one.goal} is not described`)
+  }
+  const requests = cases.filter((other) => other.procedure === procedure.id)
+  const inputs = inputsOf(goal).map((input) => input.name)
+  const given = (input: string) => requests.filter(({ goalArgs }) => Object.hasOwn(goalArgs, input))
+  return playbookOf({
+    procedure,
+    key: procedureKey(procedure.id, tier.mark),
+    category: name,
+    rules: tier.rules,
+    policy: one.policy,
+    inputs: Object.fromEntries(
+      [...learned.inputs].map(([input, shape]) => [
+        input,
+        { type: [...shape.kinds].map(jsonType) },
+      ]),
+    ),
+    goalInputs: {
+      always: inputs.filter((input) => given(input).length === requests.length),
+      sometimes: inputs.filter((input) => {
+        const count = given(input).length
+        return count > 0 && count < requests.length
+      }),
+    },
+  })
+}
+
+function jsonType(kind: string): Json {
+  return kind === 'text' ? 'string' : kind === 'list' ? 'array' : kind
+}
+
+/** A key from a procedure's id, at most 64 characters: the end tells variants apart, so the middle gives way. */
+function procedureKey(id: string, mark: string): string {
+  const key = `${mark}_${id}`.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
+  return key.length <= 64 ? key : `${key.slice(0, 40)}_${key.slice(-23)}`
+}
