@@ -22,11 +22,24 @@ export interface Field {
 
 type Kind = 'null' | 'boolean' | 'number' | 'text' | 'list' | 'object'
 
-export type TextFormat = 'date' | 'dateTime' | 'englishDate' | 'time' | 'timeRange'
+export type TextFormat =
+  | 'date'
+  | 'zonedDateTime'
+  | 'dateTime'
+  | 'spacedDateTime'
+  | 'dateTimeMinutes'
+  | 'dateOrDateTime'
+  | 'englishDate'
+  | 'time'
+  | 'timeRange'
 
 const textFormats: readonly (readonly [TextFormat, RegExp])[] = [
   ['date', /^\d{4}-\d{2}-\d{2}$/],
-  ['dateTime', /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?(\.\d+)?(Z|[+-]\d{2}:\d{2})?$/],
+  ['zonedDateTime', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/],
+  ['dateTime', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/],
+  ['spacedDateTime', /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}$/],
+  ['dateTimeMinutes', /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}$/],
+  ['dateOrDateTime', /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}:\d{2})?$/],
   ['englishDate', /^[A-Z][a-z]+ \d{1,2}(st|nd|rd|th), \d{4}$/],
   ['time', /^\d{2}:\d{2}(:\d{2})?$/],
   ['timeRange', /^\d{2}:\d{2}-\d{2}:\d{2}$/],
@@ -46,7 +59,8 @@ export function shapeOf(
   maps: ReadonlySet<string> = new Set(),
   isMap = false,
 ): Shape {
-  const texts = values.filter((value) => typeof value === 'string')
+  // An empty text stands for none, and says nothing about how the others are written.
+  const texts = values.filter((value) => typeof value === 'string' && value !== '') as string[]
   const lists = values.filter((value): value is readonly Json[] => Array.isArray(value))
   const objects = values.filter(isJsonObject)
   const items = lists.flat()

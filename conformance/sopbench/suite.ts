@@ -7,9 +7,10 @@ import { Stage, type World } from '../stage.ts'
 import { type Case, type Domain, inputsOf } from './cases.ts'
 import { controlRules } from './control-rules.ts'
 import { domainTools, type Learned, learn } from './domain-tools.ts'
+import { expressionRules } from './expression-rules.ts'
 import { type Playbook, playbookOf, type RuleBook } from './playbook.ts'
 import { runFault } from './verdict.ts'
-import { controlWorld } from './worlds.ts'
+import { controlWorld, recordedWorld } from './worlds.ts'
 
 export const suite = 'sopbench'
 
@@ -28,7 +29,7 @@ export async function runDomain(
   recorder: Recorder,
 ): Promise<void> {
   const learned = learn(domain)
-  const tiers = tiersOf(domain).filter(({ name }) => recorder.wants(suite, domain.name, name))
+  const tiers = tiersOf(domain, learned).filter(({ name }) => recorder.wants(suite, domain.name, name))
   if (tiers.length === 0) return
   const stage = new Stage()
   await using desk = await openDesk(config, domainTools(domain, learned, stage))
@@ -44,8 +45,10 @@ export async function runDomain(
   }
 }
 
-function tiersOf(domain: Domain): readonly Tier[] {
+function tiersOf(domain: Domain, learned: Learned): readonly Tier[] {
   const { tools } = domain
+  const policy = new Set(domain.cases.flatMap((one) => Object.keys(one.policy)))
+  const rules = expressionRules(tools, learned, policy)
   return [
     {
       name: '1',
@@ -53,6 +56,7 @@ function tiersOf(domain: Domain): readonly Tier[] {
       rules: controlRules(tools),
       world: (one) => controlWorld(one, tools),
     },
+    { name: '2', mark: 'RULES', rules, world: (one) => recordedWorld(one, tools) },
   ]
 }
 
