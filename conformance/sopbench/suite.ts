@@ -1,13 +1,15 @@
 import type { Json } from '../../src/domain/json.ts'
 import { type DatabaseConfig, isServiceError } from '../../src/index.ts'
-import { type Desk, openDesk } from '../desk.ts'
+import { type Desk, openDesk, type Run } from '../desk.ts'
 import { groupBy } from '../group.ts'
 import type { Recorder } from '../report.ts'
-import { Stage, type World } from '../stage.ts'
+import { type Call, Stage, type World } from '../stage.ts'
 import { type Case, type Domain, inputsOf } from './cases.ts'
 import { controlRules } from './control-rules.ts'
 import { domainTools, type Learned, learn } from './domain-tools.ts'
 import { expressionRules } from './expression-rules.ts'
+import { liveDomains } from './live/domains.ts'
+import { liveStage } from './live/stage.ts'
 import { type Playbook, playbookOf, type RuleBook } from './playbook.ts'
 import { runFault } from './verdict.ts'
 import { controlWorld, recordedWorld } from './worlds.ts'
@@ -19,8 +21,11 @@ interface Tier {
   /** Tiers with one mark share their playbooks. */
   readonly mark: string
   readonly rules: RuleBook
-  readonly world: (one: Case) => World
+  /** What the tools act on, and what is wrong with it after the run, if it can be told. */
+  readonly stage: (one: Case) => { readonly world: World; readonly fault?: EndFault }
 }
+
+type EndFault = (run: Run, calls: readonly Call[]) => string | undefined
 
 /** Runs the cases of a domain in every tier that is wanted. */
 export async function runDomain(
@@ -29,7 +34,9 @@ export async function runDomain(
   recorder: Recorder,
 ): Promise<void> {
   const learned = learn(domain)
-  const tiers = tiersOf(domain, learned).filter(({ name }) => recorder.wants(suite, domain.name, name))
+  const tiers = tiersOf(domain, learned).filter(({ name }) =>
+    recorder.wants(suite, domain.name, name),
+  )
   if (tiers.length === 0) return
   const stage = new Stage()
   await using desk = await openDesk(config, domainTools(domain, learned, stage))
@@ -47,6 +54,7 @@ export async function runDomain(
 
 function tiersOf(domain: Domain, learned: Learned): readonly Tier[] {
   const { tools } = domain
+  const live = liveDomains[domain.name]
   const policy = new Set(domain.cases.flatMap((one) => Object.keys(one.policy)))
   const rules = expressionRules(tools, learned, policy)
   return [
@@ -54,9 +62,17 @@ function tiersOf(domain: Domain, learned: Learned): readonly Tier[] {
       name: '1',
       mark: 'CONTROL',
       rules: controlRules(tools),
-      world: (one) => controlWorld(one, tools),
+      stage: (one) => ({ world: controlWorld(one, tools) }),
     },
-    { name: '2', mark: 'RULES', rules, world: (one) => recordedWorld(one, tools) },
+    {
+      name: '2',
+      mark: 'RULES',
+      rules,
+      stage: (one) => ({ world: recordedWorld(one, tools) }),
+    },
+    ...(live === undefined
+      ? []
+      : [{ name: '3', mark: 'RULES', rules, stage: (one: Case) => liveStage(one, tools, live) }]),
   ]
 }
 
@@ -71,9 +87,10 @@ async function faultOf(
   try {
     const playbook = writePlaybook(one, domain, learned, tier)
     await desk.serve(playbook.definition)
-    stage.set(tier.world(one))
+    const { world, fault } = tier.stage(one)
+    stage.set(world)
     const run = await desk.start(String(playbook.definition.key), one.user)
-    return stage.fault ?? runFault(one, playbook, run, stage.calls)
+    return stage.fault ?? runFault(one, playbook, run, stage.calls) ?? fault?.(run, stage.calls)
   } catch (error) {
     if (!(error instanceof Error)) throw error
     const details = isServiceError(error) ? ` ${JSON.stringify(error.details)}` : ''

@@ -16,20 +16,12 @@ export function controlWorld(one: Case, tools: DomainTools): World {
   )
   return (tool, args) => {
     if (tool === one.goal && isSame(args, one.goalArgs)) return goalAnswer(one)
-    const check = sessions.get(tool) ?? tool
-    const recorded = one.checks.find(
-      (candidate) =>
-        candidate.check === check &&
-        Object.entries(candidate.args).every(([input, name]) => {
-          const value = one.user[name]
-          return value !== undefined && isSame(args[input], value)
-        }),
-    )
+    const check = sessions.get(tool)
+    const verdict = findVerdict(one, check ?? tool, args)
     // A session that another one requires stands in no tree, so only its tool's own answer was recorded.
-    if (recorded === undefined) return recordedAnswer(one, tool, args)
-    if (recorded.holds === null) throw new ToolRefused('it cannot be told')
-    if (!sessions.has(tool)) return recorded.holds
-    if (!recorded.holds) throw new ToolRefused('not accepted')
+    if (verdict === undefined) return recordedAnswer(one, tool, args)
+    if (check === undefined) return verdictAnswer(verdict)
+    if (verdict.holds !== true) throw new ToolRefused('not accepted')
     return done
   }
 }
@@ -39,12 +31,37 @@ export function recordedWorld(one: Case, tools: DomainTools): World {
   return (tool, args) => {
     if (tool === one.goal && isSame(args, one.goalArgs)) return goalAnswer(one)
     if (tools.tools[tool]?.reads === 'everything') return one.initialDatabase
-    return recordedAnswer(one, tool, args)
+    if (findAnswer(one, tool, args) !== undefined) return recordedAnswer(one, tool, args)
+    // A rule that is a tool itself was at times asked about something else when answers were recorded.
+    const verdict = findVerdict(one, tool, args)
+    return verdict === undefined ? recordedAnswer(one, tool, args) : verdictAnswer(verdict)
   }
 }
 
+type Verdict = Case['checks'][number]
+
+function findVerdict(one: Case, check: string, args: JsonObject): Verdict | undefined {
+  return one.checks.find(
+    (candidate) =>
+      candidate.check === check &&
+      Object.entries(candidate.args).every(([input, name]) => {
+        const value = one.user[name]
+        return value !== undefined && isSame(args[input], value)
+      }),
+  )
+}
+
+function verdictAnswer({ holds }: Verdict): boolean {
+  if (holds === null) throw new ToolRefused('it cannot be told')
+  return holds
+}
+
+function findAnswer(one: Case, tool: string, args: JsonObject) {
+  return one.toolResults.find((call) => call.tool === tool && isSame(args, call.args))
+}
+
 function recordedAnswer(one: Case, tool: string, args: JsonObject): Json {
-  const recorded = one.toolResults.find((call) => call.tool === tool && isSame(args, call.args))
+  const recorded = findAnswer(one, tool, args)
   if (recorded === undefined) throw new NotRecorded(`${tool} of ${JSON.stringify(args)}`)
   if (!recorded.ok) throw new ToolRefused('it refused when it was recorded')
   return recorded.value ?? done

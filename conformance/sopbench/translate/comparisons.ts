@@ -3,12 +3,7 @@ import { type Condition, isTime, moment, operand, type Term, wholeDay } from './
 import type { Reader } from './values.ts'
 
 /** Compares two values as what they are: numbers, texts, times, lengths of time. */
-export function compare(
-  { scope }: Reader,
-  left: Term,
-  operator: string,
-  right: Term,
-): Condition {
+export function compare({ scope }: Reader, left: Term, operator: string, right: Term): Condition {
   const guards = [...left.guards, ...right.guards]
   const spanned = comparedSpan(left, operator, right) ?? comparedSpan(right, turned(operator), left)
   if (spanned !== undefined) {
@@ -24,7 +19,11 @@ export function compare(
     throw new Untranslatable('a length of time is compared with what has no unit')
   }
   const isOrder = /[<>]/.test(operator)
-  if ((isTime(left) && isTime(right)) && (isOrder || left.isMoment || right.isMoment || scope.wholeDays)) {
+  if (
+    isTime(left) &&
+    isTime(right) &&
+    (isOrder || left.isMoment || right.isMoment || scope.wholeDays)
+  ) {
     const [a, b] = [left, right].map((term) => (scope.wholeDays ? wholeDay(term) : moment(term)))
     return { cel: `${a?.cel} ${operator} ${b?.cel}`, guards }
   }

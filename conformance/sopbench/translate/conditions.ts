@@ -26,17 +26,29 @@ function readConstant(text: string): Condition | undefined {
   return undefined
 }
 
-const everyPattern = /^(?:for )?(every|each|all|any|no|none of the|at least one|some)(?: of the)? (.+)$/
+const everyPattern =
+  /^(?:for )?(every|each|all|any|no|none of the|at least one|some)(?: of the)? (.+)$/
 
 function readQuantified(reader: Reader, text: string): Condition | undefined {
-  const counted = /^(at least|at most|exactly|more than|fewer than|less than|no more than|no fewer than) (\S+) (.+?)$/.exec(text)
-  if (counted !== null && /^\d+$|^policy\.\w+$|^(one|two|three)$/.test(counted[2] ?? '') && counted[2] !== 'one') {
+  const counted =
+    /^(at least|at most|exactly|more than|fewer than|less than|no more than|no fewer than) (\S+) (.+?)$/.exec(
+      text,
+    )
+  if (
+    counted !== null &&
+    /^\d+$|^policy\.\w+$|^(one|two|three)$/.test(counted[2] ?? '') &&
+    counted[2] !== 'one'
+  ) {
     return readCounted(reader, counted[1] ?? '', counted[2] ?? '', counted[3] ?? '')
   }
   const every = everyPattern.exec(text)
   if (every === null) return undefined
   const [, word = '', rest = ''] = every
-  const kind = /^(no|none of the)$/.test(word) ? 'none' : /^(every|each|all)$/.test(word) ? 'all' : 'exists'
+  const kind = /^(no|none of the)$/.test(word)
+    ? 'none'
+    : /^(every|each|all)$/.test(word)
+      ? 'all'
+      : 'exists'
   if (word === 'any' && !text.startsWith('any ')) return undefined
   const colon = /^([^:]+): (.+)$/.exec(rest)
   if (colon !== null) {
@@ -44,7 +56,9 @@ function readQuantified(reader: Reader, text: string): Condition | undefined {
     return quantified(reader, kind, noun, (item) => readOfItem(reader, item, `${colon[2]}`))
   }
   // The noun ends where the verb begins; a longer noun is tried when a shorter one names no list.
-  for (const verb of rest.matchAll(/,? (?:at all )?(?=(?:is|are|has|have|was|were|does|do|can|costs?|occurs?|contains?|equals?|appears?|belongs?|exists?)\b)/g)) {
+  for (const verb of rest.matchAll(
+    /,? (?:at all )?(?=(?:is|are|has|have|was|were|does|do|can|costs?|occurs?|contains?|equals?|appears?|belongs?|exists?)\b)/g,
+  )) {
     const noun = rest.slice(0, verb.index).replace(/ at all$/, '')
     const said = rest.slice(verb.index + verb[0].length)
     if (!namesList(reader, noun)) continue
@@ -75,7 +89,12 @@ const countOperators: Readonly<Record<string, string>> = {
 }
 
 /** `at least 10 completed courses have a code that starts with GEN`. */
-function readCounted(reader: Reader, words: string, count: string, rest: string): Condition | undefined {
+function readCounted(
+  reader: Reader,
+  words: string,
+  count: string,
+  rest: string,
+): Condition | undefined {
   const number = { one: '1', two: '2', three: '3' }[count] ?? count
   for (const verb of rest.matchAll(/ (?=(?:is|are|has|have)\b)/g)) {
     const noun = rest.slice(0, verb.index)
@@ -90,7 +109,8 @@ function readCounted(reader: Reader, words: string, count: string, rest: string)
 function readOfItem(reader: Reader, item: Walked, said: string): Condition {
   const common = /^no common (\w+)$/.exec(said.trim())
   if (common !== null) return noCommon(reader, item, common[1] ?? '')
-  if (/^(?:the )?time ranges (?:do not|don't) overlap$/.test(said.trim())) return noOverlap(reader, item)
+  if (/^(?:the )?time ranges (?:do not|don't) overlap$/.test(said.trim()))
+    return noOverlap(reader, item)
   const joined = readJoinedOf(said, (part) => readOfItem(reader, item, part))
   if (joined !== undefined) return joined
   const same = /^(?:has|have) the same (.+?)(?: as .+)?$/.exec(said.trim())
@@ -98,11 +118,18 @@ function readOfItem(reader: Reader, item: Walked, said: string): Condition {
     const [mine, theirs] = bothSides(reader, item, same[1] ?? '')
     return compare(reader, mine, '==', theirs)
   }
-  return readCondition(reader, /^(is|are|has|have|was|were|does|do)\b/.test(said.trim()) ? `it ${said}` : said)
+  return readCondition(
+    reader,
+    /^(is|are|has|have|was|were|does|do)\b/.test(said.trim()) ? `it ${said}` : said,
+  )
 }
 
 /** A field of the item, and the same field of the record that the rule is about. */
-function bothSides(reader: Reader, { record, words }: Walked, phrase: string): readonly [Term, Term] {
+function bothSides(
+  reader: Reader,
+  { record, words }: Walked,
+  phrase: string,
+): readonly [Term, Term] {
   const { scope } = reader
   const items = scope.items.splice(0)
   const other = findFieldOf(scope, phrase, words.slice(-1).join(' ')) ?? findValue(reader, phrase)
@@ -169,7 +196,9 @@ function readJoinedOf(text: string, read: (part: string) => Condition): Conditio
       const one = attempt(left)
       const other = one === undefined ? undefined : attempt(right.replace(/^(either|both) /, ''))
       if (one === undefined || other === undefined) continue
-      const parts = [one.cel, other.cel].map((cel) => (operator === '&&' ? andOperand(cel) : orOperand(cel)))
+      const parts = [one.cel, other.cel].map((cel) =>
+        operator === '&&' ? andOperand(cel) : orOperand(cel),
+      )
       return { cel: parts.join(` ${operator} `), guards: [...one.guards, ...other.guards] }
     }
   }
@@ -193,21 +222,25 @@ const wordOperators: readonly (readonly [RegExp, string])[] = [
   [/ (?:is|are) (?:at most|not above|not more than|no more than|up to) | does not exceed /, '<='],
   [/ (?:is|are) (?:greater than or equal to|more than or equal to) /, '>='],
   [/ (?:is|are) (?:less than or equal to|smaller than or equal to) /, '<='],
-  [/ (?:is|are) (?:strictly )?(?:above|more than|greater than|over|larger than|higher than|after|later than) | exceeds /, '>'],
-  [/ (?:is|are) (?:strictly )?(?:below|less than|under|smaller than|fewer than|lower than|before|earlier than) /, '<'],
+  [
+    / (?:is|are) (?:strictly )?(?:above|more than|greater than|over|larger than|higher than|after|later than) | exceeds /,
+    '>',
+  ],
+  [
+    / (?:is|are) (?:strictly )?(?:below|less than|under|smaller than|fewer than|lower than|before|earlier than) /,
+    '<',
+  ],
   [/ (?:is|are) (?:not equal to|different from|other than) | differs from | does not equal /, '!='],
   [/ (?:is|are) (?:exactly )?(?:equal to|the same as|identical to) | equals | matches /, '=='],
 ]
 
 function readComparison(reader: Reader, text: string): Condition | undefined {
   const plain = wordOperators.reduce(
-    (sofar, [pattern, operator]) => (operator === '' ? sofar : sofar.replace(pattern, ` ${operator} `)),
+    (sofar, [pattern, operator]) =>
+      operator === '' ? sofar : sofar.replace(pattern, ` ${operator} `),
     text,
   )
-  const signs = plain
-    .replaceAll('≤', '<=')
-    .replaceAll('≥', '>=')
-    .replaceAll('≠', '!=')
+  const signs = plain.replaceAll('≤', '<=').replaceAll('≥', '>=').replaceAll('≠', '!=')
   const between = /^(.+?) is (?:between|within|in the range) (.+?) (?:and|to) (.+)$/.exec(signs)
   const ordered = between === null ? signs : `${between[2]} <= ${between[1]} <= ${between[3]}`
   const parts = ordered.split(/ (<=|>=|==|!=|<|>|=) /)
@@ -242,20 +275,31 @@ function readStatement(reader: Reader, text: string): Condition | undefined {
 /** `unit contains «0»`, `code starts with GEN`. */
 function readTextual(reader: Reader, text: string): Condition | undefined {
   const parts =
-    /^(.+?) (does not contain|contains?|includes?|does not include|starts with|begins with|ends with) (.+)$/.exec(text)
+    /^(.+?) (does not contain|contains?|includes?|does not include|starts with|begins with|ends with) (.+)$/.exec(
+      text,
+    )
   if (parts === null) return undefined
   const [, left = '', verb = '', right = ''] = parts
   const value = findValue(reader, left)
   if (value === undefined) return undefined
-  const part = findValue(reader, right) ?? (/^\S+$/.test(right) ? { cel: quote(right), guards: [] } : undefined)
+  const part =
+    findValue(reader, right) ??
+    (/^\S+$/.test(right) ? { cel: quote(right), guards: [] } : undefined)
   if (part === undefined) return undefined
   const guards = [...value.guards, ...part.guards]
   if (value.shape.kinds.has('list') || value.shape.isMap) {
     const cel = `${operand(part.cel)} in ${operand(value.cel)}`
     return { cel: verb.includes('not') ? `!(${cel})` : cel, guards }
   }
-  const name = /contain|include/.test(verb) ? 'contains' : verb.startsWith('ends') ? 'endsWith' : 'startsWith'
-  return { cel: `${verb.includes('not') ? '!' : ''}${operand(value.cel)}.${name}(${part.cel})`, guards }
+  const name = /contain|include/.test(verb)
+    ? 'contains'
+    : verb.startsWith('ends')
+      ? 'endsWith'
+      : 'startsWith'
+  return {
+    cel: `${verb.includes('not') ? '!' : ''}${operand(value.cel)}.${name}(${part.cel})`,
+    guards,
+  }
 }
 
 /** `that card has credit_balance 0`, `it has C in F`, `it has a code that starts with GEN`. */
@@ -287,7 +331,9 @@ function readHas(reader: Reader, text: string): Condition | undefined {
     if (field === undefined) continue
     scope.definitions.set('thefield', field)
     const said = words.slice(count).join(' ').replace(/^of /, '')
-    const phrase = /^(<|>|=|!=|is |are |at |above|below|more|less|equal|not )/.test(said) ? said : `is ${said}`
+    const phrase = /^(<|>|=|!=|is |are |at |above|below|more|less|equal|not )/.test(said)
+      ? said
+      : `is ${said}`
     const verbed = /^(at |above|below|more|less|equal|not )/.test(phrase) ? `is ${phrase}` : phrase
     return negated(readCondition(reader, `thefield ${verbed}`))
   }
@@ -303,10 +349,18 @@ function ownedField(reader: Reader, owner: string, field: string): Term | undefi
 }
 
 function contained(value: Term, list: Term): Condition {
-  return { cel: `${operand(value.cel)} in ${operand(list.cel)}`, guards: [...value.guards, ...list.guards] }
+  return {
+    cel: `${operand(value.cel)} in ${operand(list.cel)}`,
+    guards: [...value.guards, ...list.guards],
+  }
 }
 
-function readIs(reader: Reader, left: string, isNot: boolean, right: string): Condition | undefined {
+function readIs(
+  reader: Reader,
+  left: string,
+  isNot: boolean,
+  right: string,
+): Condition | undefined {
   const value = subject(reader, left)
   if (value === undefined) return undefined
   const negated = (cel: string, guards: readonly string[]): Condition => ({
@@ -330,7 +384,8 @@ function readIs(reader: Reader, left: string, isNot: boolean, right: string): Co
     return negated(`${operand(value.cel)} ${sign}`, value.guards)
   }
   const form = formatPattern(right)
-  if (form !== undefined) return negated(`${operand(value.cel)}.matches(${quote(form)})`, value.guards)
+  if (form !== undefined)
+    return negated(`${operand(value.cel)}.matches(${quote(form)})`, value.guards)
   const isIn =
     /^(?:a |an |one of the )?(?:key|entry|member|element|item|one)s? (?:of|in) (.+)$/.exec(right) ??
     /^(?:in|among|listed in|contained in|part of|included in) (.+)$/.exec(right)
@@ -375,7 +430,11 @@ function subject(reader: Reader, phrase: string): Term | undefined {
     return item?.self
   }
   const [only] = scope.check.inputs
-  if (/^(the )?(text|value|input)$/.test(text) && scope.check.inputs.length === 1 && only !== undefined) {
+  if (
+    /^(the )?(text|value|input)$/.test(text) &&
+    scope.check.inputs.length === 1 &&
+    only !== undefined
+  ) {
     const input = scope.input(only)
     scope.definitions.set('midnight', dayOfText(input))
     return input
@@ -401,10 +460,13 @@ const forms: readonly (readonly [string, string])[] = [
 function formatPattern(text: string): string | undefined {
   if (!/\b(YYYY|HH:MM)\b/.test(text)) return undefined
   const [main = '', tail] = text.split(/,? optionally followed by /)
-  const written = (form: string) => forms.reduce((sofar, [from, to]) => sofar.replace(from, to), form)
+  const written = (form: string) =>
+    forms.reduce((sofar, [from, to]) => sofar.replace(from, to), form)
   if (!/^[YMDHS:/ T-]+$/.test(main)) return undefined
   if (tail === undefined) return written(main)
-  const parts = /^a (space|blank) or T and ([HMS:]+)(?: or ([HMS:]+))?$/.exec(tail.trim().replace(/,$/, ''))
+  const parts = /^a (space|blank) or T and ([HMS:]+)(?: or ([HMS:]+))?$/.exec(
+    tail.trim().replace(/,$/, ''),
+  )
   if (parts === null) return undefined
   const times = [parts[2], parts[3]].flatMap((form) => (form === undefined ? [] : [written(form)]))
   return `${written(main)}([ T](${times.join('|')}))?`
@@ -431,4 +493,3 @@ function readFlag(reader: Reader, text: string): Condition | undefined {
   if (value === undefined || !value.shape.kinds.has('boolean')) return undefined
   return { cel: isNot ? `!${operand(value.cel)}` : value.cel, guards: value.guards }
 }
-

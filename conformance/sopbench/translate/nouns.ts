@@ -151,14 +151,31 @@ function nullable(term: Term): Term {
 const verbs = new Set([
   ...['internal', 'get', 'check', 'convert', 'calculate', 'show', 'find', 'list', 'fetch', 'to'],
   ...['info', 'information', 'detail', 'status', 'num', 'number', 'is', 'has', 'record', 'exist'],
-  ...['history', 'true', 'when', 'key', 'list', 'map', 'or', 'null', 'whole', 'over', 'and', 'user'],
+  ...[
+    'history',
+    'true',
+    'when',
+    'key',
+    'list',
+    'map',
+    'or',
+    'null',
+    'whole',
+    'over',
+    'and',
+    'user',
+  ],
 ])
 
 /** The names that a tool's answer goes by: what it reads, its own name, what its result is called. */
 export function nameWords({ text, tool }: Source): readonly (readonly string[])[] {
-  const reads = text.reads
-    .split(/,|\band\b/)
-    .map((part) => part.replaceAll(/\[[^\]]*\]/g, '').split('.').at(-1) ?? '')
+  const reads = text.reads.split(/,|\band\b/).map(
+    (part) =>
+      part
+        .replaceAll(/\[[^\]]*\]/g, '')
+        .split('.')
+        .at(-1) ?? '',
+  )
   const names = [...reads, tool, ...(text.result.length < 60 ? [text.result] : [])]
   return names
     .map((name) => wordsOf(name).filter((word) => !verbs.has(word)))
@@ -191,7 +208,9 @@ export function findFieldOf(scope: RuleScope, field: string, owner: string): Ter
   const found = preferred.flatMap(
     (source) =>
       findField(source.output, fieldWords) ??
-      (nameWords(source).some((name) => sameWords(name, fieldWords)) ? nullable(source.output) : []),
+      (nameWords(source).some((name) => sameWords(name, fieldWords))
+        ? nullable(source.output)
+        : []),
   )
   return only(found) ?? (key === undefined ? undefined : findField(key, fieldWords))
 }
@@ -222,7 +241,10 @@ export function findCollection(scope: RuleScope, phrase: string): Collection {
 
 /** The one list among the answers whose name has the words. */
 function findListLike(scope: RuleScope, words: readonly string[]): Term | undefined {
-  const records = [...scope.items.flatMap(({ record }) => record ?? []), ...scope.sources().map(({ output }) => output)]
+  const records = [
+    ...scope.items.flatMap(({ record }) => record ?? []),
+    ...scope.sources().map(({ output }) => output),
+  ]
   const lists = records.flatMap((record) =>
     [...record.shape.fields.keys()].flatMap((name) => {
       const term = fieldOf(record, name)
@@ -244,7 +266,11 @@ export function findInState(scope: RuleScope, words: readonly string[]): Term | 
 }
 
 /** The record that a text is the key of: `CS101` of an enrolled course in the map of courses. */
-export function recordOfKey(scope: RuleScope, key: string, words: readonly string[]): Term | undefined {
+export function recordOfKey(
+  scope: RuleScope,
+  key: string,
+  words: readonly string[],
+): Term | undefined {
   const map = findInState(scope, words.slice(-1))
   if (map === undefined || !map.shape.isMap) return undefined
   return {
@@ -257,7 +283,13 @@ export function recordOfKey(scope: RuleScope, key: string, words: readonly strin
 export function textTerm(text: string): Term {
   return {
     cel: quote(text),
-    shape: { kinds: new Set(['text']), format: undefined, item: undefined, fields: new Map(), isMap: false },
+    shape: {
+      kinds: new Set(['text']),
+      format: undefined,
+      item: undefined,
+      fields: new Map(),
+      isMap: false,
+    },
     guards: [],
   }
 }

@@ -81,8 +81,14 @@ export function quantified(
   const body = [...new Set(inside), operandOfAnd(condition.cel)].join(' && ')
   if (kind === 'none') {
     // An item of which it cannot be told counts as one of which it holds: then it is not certain that none is.
-    const safe = inside.length === 0 ? condition.cel : `${operandOfOr(inside)} || ${operandOfAnd(condition.cel)}`
-    return { cel: `!${list}.exists(${item.name}, ${plain.record === undefined ? safe : body})`, guards }
+    const safe =
+      inside.length === 0
+        ? condition.cel
+        : `${operandOfOr(inside)} || ${operandOfAnd(condition.cel)}`
+    return {
+      cel: `!${list}.exists(${item.name}, ${plain.record === undefined ? safe : body})`,
+      guards,
+    }
   }
   return { cel: `${list}.${kind}(${item.name}, ${body})`, guards }
 }

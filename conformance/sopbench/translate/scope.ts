@@ -1,9 +1,9 @@
 import type { Json } from '../../../src/domain/json.ts'
+import type { DomainTools, ToolText } from '../cases.ts'
 import { type CheckText, inputsOf, type Leaf } from '../cases.ts'
 import type { Learned } from '../domain-tools.ts'
 import { type Lookup, Untranslatable } from '../playbook.ts'
 import { type Shape, unknownShape } from '../shape.ts'
-import type { DomainTools, ToolText } from '../cases.ts'
 import { hasAll, wordsOf } from './phrase.ts'
 import { quote, type Term } from './term.ts'
 
@@ -92,7 +92,11 @@ export class RuleScope {
       if (constant !== undefined) return [String(constant)]
       return term?.cel === `input.${name}` ? [] : [lastName(term?.cel ?? '')]
     })
-    const key = [tool, ...renamed].join('_').toLowerCase().replace(/[^a-z0-9_]/g, '_').slice(0, 64)
+    const key = [tool, ...renamed]
+      .join('_')
+      .toLowerCase()
+      .replace(/[^a-z0-9_]/g, '_')
+      .slice(0, 64)
     const guards = args.flatMap(({ term }) => term?.guards ?? [])
     const needs = args.map(({ term }) => term?.cel ?? '')
     const filled = args.map(({ name, term, constant }) => [name, constant ?? `{{${term?.cel}}}`])
@@ -125,21 +129,34 @@ export class RuleScope {
     const ending = this.check.inputs.filter((input) => hasAll(wordsOf(input), wordsOf(name)))
     if (ending.length === 1 && ending[0] !== undefined) return this.input(ending[0])
     for (const other of this.check.via) {
-      const isOther = other !== tool && !inputsOf(this.tools.tools[other] ?? noTool).some(
-        (input) => !this.check.inputs.includes(input.name),
-      )
+      const isOther =
+        other !== tool &&
+        !inputsOf(this.tools.tools[other] ?? noTool).some(
+          (input) => !this.check.inputs.includes(input.name),
+        )
       const source = isOther ? this.findSource(other) : undefined
       const field = source?.output.shape.fields.get(name)
       if (source !== undefined && field !== undefined && !source.output.shape.isMap) {
         const cel = `${source.output.cel}.${name}`
-        return { cel, shape: field.shape, guards: [...source.output.guards, ...fieldGuard(cel, field)] }
+        return {
+          cel,
+          shape: field.shape,
+          guards: [...source.output.guards, ...fieldGuard(cel, field)],
+        }
       }
     }
     return this.learned.inputs.has(name) ? this.input(name) : undefined
   }
 }
 
-const noTool: ToolText = { kind: 'read', inputs: [], refuses: '', reads: '', writes: '', result: '' }
+const noTool: ToolText = {
+  kind: 'read',
+  inputs: [],
+  refuses: '',
+  reads: '',
+  writes: '',
+  result: '',
+}
 
 export function fieldGuard(
   cel: string,

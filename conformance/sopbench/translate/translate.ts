@@ -74,9 +74,12 @@ function prepare(reader: Reader, text: string, earlier: readonly string[]): Prep
   take(/,? (?:converted|computed|defined|calculated|with .+) as above$/, () => {
     for (const [name, definition] of definedIn(earlier)) definitions.set(name, definition)
   })
-  take(/,? on whole (?:dates|days)\b,?|,? \((?:compared (?:as|by) )?(?:calendar dates|whole dates|whole days|dates only)\)/, () => {
-    wholeDays = true
-  })
+  take(
+    /,? on whole (?:dates|days)\b,?|,? \((?:compared (?:as|by) )?(?:calendar dates|whole dates|whole days|dates only)\)/,
+    () => {
+      wholeDays = true
+    },
+  )
   take(/,? \(strictly[^)]*\)/, () => {})
   const readsAll = /^always\b/.test(rest)
   take(/; obliges .+$/, () => {})
@@ -88,16 +91,19 @@ function definedIn(earlier: readonly string[]): ReadonlyMap<string, Definition> 
   const found = new Map<string, Definition>()
   for (const sentence of earlier) {
     const { text, quoted } = mask(sentence)
-    const [, name, value] = /,? where (\w+) (?:is|are|=) (.+)$/.exec(text.replace(/ \([^()]*\)/g, '')) ?? []
+    const [, name, value] =
+      /,? where (\w+) (?:is|are|=) (.+)$/.exec(text.replace(/ \([^()]*\)/g, '')) ?? []
     if (name !== undefined && value !== undefined) found.set(name, { value, quoted })
   }
   return found
 }
 
 /** What the translator reads itself: it is no mere remark. */
-const meant = /when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly/
+const meant =
+  /when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly/
 /** Words by which a remark would change what a rule says. */
-const changing = /\b(unless|except|instead|only when|only if|plus|minus|otherwise|counted|excluding|including|rounded|or when|must also)\b/
+const changing =
+  /\b(unless|except|instead|only when|only if|plus|minus|otherwise|counted|excluding|including|rounded|or when|must also)\b/
 
 /** Removes remarks in parentheses that only explain; one that may change the rule is refused. */
 function withoutRemarks(reader: Reader, text: string): string {

@@ -15,7 +15,8 @@ export interface Reader {
 /** Reads a value: sums and products of nouns, lengths of time, counts. Throws `Untranslatable`. */
 export function readValue(reader: Reader, phrase: string): Term {
   const found = findValue(reader, phrase.trim())
-  if (found === undefined) throw new Untranslatable(`it is not known what '${unmask(reader, phrase)}' is`)
+  if (found === undefined)
+    throw new Untranslatable(`it is not known what '${unmask(reader, phrase)}' is`)
   return found
 }
 
@@ -44,9 +45,7 @@ function findConditional(reader: Reader, text: string): Term | undefined {
     /^(?:when|if) (.+?) then (.+?)(?:,|;)? (?:else|otherwise) (.+)$/.exec(text)
   if (parts === null) return undefined
   const isThenFirst = !/^(?:when|if) /.test(text)
-  const [yesText = '', testText = ''] = isThenFirst
-    ? [parts[1], parts[2]]
-    : [parts[2], parts[1]]
+  const [yesText = '', testText = ''] = isThenFirst ? [parts[1], parts[2]] : [parts[2], parts[1]]
   const test = readCondition(reader, testText)
   const [yes, no] = [readValue(reader, yesText), readValue(reader, parts[3] ?? '')]
   const guards = [...test.guards, ...yes.guards, ...no.guards]
@@ -55,7 +54,9 @@ function findConditional(reader: Reader, text: string): Term | undefined {
 
 /** `min_gpa of the minor (2.0 when absent)`. */
 function findDefault(reader: Reader, text: string): Term | undefined {
-  const parts = /^(.+?) \((\S+) (?:when|if) (?:absent|missing|not given|none|null|not set)\)$/.exec(text)
+  const parts = /^(.+?) \((\S+) (?:when|if) (?:absent|missing|not given|none|null|not set)\)$/.exec(
+    text,
+  )
   if (parts === null) return undefined
   const [value, other] = [readValue(reader, parts[1] ?? ''), readValue(reader, parts[2] ?? '')]
   const guards = value.guards.filter((guard) => guard !== `has(${value.cel})`)
@@ -150,7 +151,8 @@ const booleanShape = { ...numberTerm('').shape, kinds: new Set(['boolean'] as co
 
 function findTimePhrase(reader: Reader, text: string): Term | undefined {
   const { scope } = reader
-  const part = /^(?:calendar )?(?:date part|date|day|midnight|whole day|calendar date) of (.+)$/.exec(text)
+  const part =
+    /^(?:calendar )?(?:date part|date|day|midnight|whole day|calendar date) of (.+)$/.exec(text)
   if (part !== null) {
     const time = findValue(reader, part[1] ?? '')
     if (time !== undefined && isTime(time)) return wholeDay(time)
@@ -167,7 +169,8 @@ function findTimePhrase(reader: Reader, text: string): Term | undefined {
   if (between !== null) {
     const from = findValue(reader, between[2] ?? '')
     const until = between[3] === undefined ? clock(scope) : findValue(reader, between[3])
-    if (from === undefined || until === undefined || !isTime(from) || !isTime(until)) return undefined
+    if (from === undefined || until === undefined || !isTime(from) || !isTime(until))
+      return undefined
     const name = { year: 'years', day: 'days', night: 'days', hour: 'hours' }[between[1] ?? '']
     const cel = `${name}Between(${moment(from).cel}, ${moment(until).cel})`
     return numberTerm(cel, [...from.guards, ...until.guards])
@@ -196,7 +199,9 @@ function clock(scope: RuleScope): Term | undefined {
 
 function findCount(reader: Reader, text: string): Term | undefined {
   const { scope } = reader
-  const shared = /^number of (.+?) (?:required|needed|listed|shared) by both (.+) and (.+)$/.exec(text)
+  const shared = /^number of (.+?) (?:required|needed|listed|shared) by both (.+) and (.+)$/.exec(
+    text,
+  )
   if (shared !== null) {
     const verb = /(required|needed|listed|shared) by both/.exec(text)?.[1]
     const field = `${verb === 'shared' ? '' : verb} ${shared[1]}`
@@ -216,7 +221,9 @@ function findCount(reader: Reader, text: string): Term | undefined {
     return numberTerm(`size(${cel})`, guards)
   }
   const requested = phrase.replace(/^(?:requested|asked|given|supplied|wanted|chosen) /, '')
-  const input = scope.check.inputs.find((name) => wordsOf(name).join() === wordsOf(requested).join())
+  const input = scope.check.inputs.find(
+    (name) => wordsOf(name).join() === wordsOf(requested).join(),
+  )
   if (input !== undefined) {
     const term = scope.input(input)
     if (term.shape.kinds.has('list')) return numberTerm(`size(${term.cel})`, term.guards)
@@ -230,7 +237,10 @@ function countedBy(scope: RuleScope, phrase: string): Term | undefined {
   const words = wordsOf(phrase)
   const keyed = (name: readonly string[], args: readonly string[]) => {
     const ofArgs = args.flatMap((cel) => wordsOf(cel.split('.').at(-1) ?? ''))
-    return name.every((word) => words.includes(word)) && words.every((word) => name.includes(word) || ofArgs.includes(word))
+    return (
+      name.every((word) => words.includes(word)) &&
+      words.every((word) => name.includes(word) || ofArgs.includes(word))
+    )
   }
   const found = scope.sources().filter((source) => {
     const isNumber = source.output.shape.kinds.has('number')
@@ -241,10 +251,14 @@ function countedBy(scope: RuleScope, phrase: string): Term | undefined {
 
 /** `claims whose status is «0»`: the noun, and what must hold of each. */
 export function filteredPhrase(phrase: string): { noun: string; test: string } | undefined {
-  const found = /^(.+?) (whose|where|that are|that is|that have|which are|which have|that|which|with (?:a |an |the )?(?=\S+ (?:is|=|<|>|«|\d|of at least))) ?(.+)$/.exec(phrase)
+  const found =
+    /^(.+?) (whose|where|that are|that is|that have|which are|which have|that|which|with (?:a |an |the )?(?=\S+ (?:is|=|<|>|«|\d|of at least))) ?(.+)$/.exec(
+      phrase,
+    )
   if (found === null) return undefined
   const [, noun = '', link = '', rest = ''] = found
-  if (link === 'that are' || link === 'which are' || link === 'that is') return { noun, test: `it is ${rest}` }
+  if (link === 'that are' || link === 'which are' || link === 'that is')
+    return { noun, test: `it is ${rest}` }
   if (link === 'that have' || link === 'which have') return { noun, test: `it has ${rest}` }
   return { noun, test: link === 'that' || link === 'which' ? `it ${rest}` : rest }
 }
@@ -268,7 +282,10 @@ function findAggregate(reader: Reader, text: string): Term | undefined {
 
 /** `availability, lower-cased`. */
 function findChanged(reader: Reader, text: string): Term | undefined {
-  const lowered = /^(.+?),? \(?(?:lower-?cased|in lower case|ignoring (?:the )?case|case-insensitively|regardless of case)\)?,?$/i.exec(text)
+  const lowered =
+    /^(.+?),? \(?(?:lower-?cased|in lower case|ignoring (?:the )?case|case-insensitively|regardless of case)\)?,?$/i.exec(
+      text,
+    )
   if (lowered === null) return undefined
   const value = readValue(reader, lowered[1] ?? '')
   return { ...value, cel: `lower(${value.cel})` }
@@ -286,4 +303,3 @@ function findOwned({ scope }: Reader, text: string): Term | undefined {
 export function unmask({ quoted }: Pick<Reader, 'quoted'>, text: string): string {
   return text.replace(/«(\d+)»/g, (_, index) => `"${quoted[Number(index)]}"`).trim()
 }
-
