@@ -37,7 +37,7 @@ export async function openSuiteDatabase(): Promise<SuiteDatabase> {
 }
 
 /** A version could not go live. */
-export class NotServable extends Error {
+class NotServable extends Error {
   override readonly name = 'NotServable'
 }
 

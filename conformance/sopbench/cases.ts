@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../src/domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.ts'
 
 /** One rule of a procedure: the name of a check, and which of the customer's data each of its inputs is. */
 export interface Leaf {
@@ -109,8 +109,10 @@ export function readDomains(folder: string): readonly Domain[] {
     .filter((name) => name.endsWith('.json') && name !== 'tools.json')
     .sort()
     .flatMap((name) => {
-      const file = domainFile.safeParse(readJson(join(folder, name)))
-      if (!file.success) return []
+      const content = readJson(join(folder, name))
+      if (!isJsonObject(content) || !('procedures' in content)) return []
+      const file = domainFile.safeParse(content)
+      if (!file.success) throw new Error(`${name}: ${z.prettifyError(file.error)}`)
       const { domain, procedures, cases } = file.data
       const known = tools[domain]
       if (known === undefined) throw new Error(`${name}: tools.json does not describe '${domain}'`)

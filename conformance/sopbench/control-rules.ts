@@ -56,7 +56,7 @@ function stepKey(leaf: Leaf): string {
 }
 
 /** The tool's name; with the names that are asked of it, where they are not its own. */
-export function keyOf(tool: string, args: Leaf['args']): string {
+function keyOf(tool: string, args: Leaf['args']): string {
   const renamed = Object.entries(args).filter(([input, name]) => input !== name)
   return [tool, ...renamed.map(([, name]) => `of_${name}`)].join('_').toLowerCase().slice(0, 64)
 }

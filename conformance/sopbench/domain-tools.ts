@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json, JsonObject } from '../../src/domain/json.ts'
 import { defineTool, type Tool } from '../../src/index.ts'
 import { groupBy } from '../group.ts'
 import type { Stage } from '../stage.ts'
-import { type Domain, inputsOf, type Leaf, type Tree } from './cases.ts'
+import { type Domain, inputsOf, type Leaf, type ToolText, type Tree } from './cases.ts'
 import { type Shape, shapeOf, unknownShape, zodOf } from './shape.ts'
 
 /** What the values of a domain look like, learned from all its cases. */
@@ -13,14 +13,14 @@ export interface Learned {
   /** Of what tools answer, by tool. */
   readonly outputs: ReadonlyMap<string, Shape>
   readonly state: Shape
+  /** Of the constants, by name. */
+  readonly policy: ReadonlyMap<string, Shape>
+  /** What the keys of a map are, by its name: `product id` of `cart: map product id -> …`. */
+  readonly mapKeys: ReadonlyMap<string, string>
 }
 
 export function learn({ cases, tools }: Domain): Learned {
-  const maps = mapNames(tools.state)
-  const inputs = groupBy(
-    cases.flatMap(({ user }) => Object.entries(user)),
-    ([name]) => name,
-  )
+  const maps = new Set(mapKeysOf(tools.state).keys())
   const answers = (tool: string): readonly Json[] =>
     cases.flatMap(({ goal, toolResults, expected }) => {
       const recorded = toolResults.filter((call) => call.tool === tool).map(({ value }) => value)
@@ -36,26 +36,42 @@ export function learn({ cases, tools }: Domain): Learned {
     maps,
   )
   return {
-    inputs: new Map(
-      [...inputs].map(([name, seen]) => [name, shapeOf(seen.map(([, value]) => value))]),
-    ),
+    inputs: shapesByName(cases.map(({ user }) => user)),
     outputs: new Map(
       Object.entries(tools.tools).map(([name, { reads, result }]) => [
         name,
-        reads === 'everything' ? state : shapeOf(answers(name), maps, /\bmap\b/.test(result)),
+        reads === 'everything'
+          ? state
+          : shapeOf(
+              // Of what may be null it need not have been recorded.
+              /\bnull\b/.test(result) ? [...answers(name), null] : answers(name),
+              maps,
+              /\bmap\b/.test(result),
+            ),
       ]),
     ),
     state,
+    policy: shapesByName(cases.map(({ policy }) => policy)),
+    mapKeys: mapKeysOf(tools.state),
   }
 }
 
+function shapesByName(objects: readonly JsonObject[]): ReadonlyMap<string, Shape> {
+  const groups = groupBy(
+    objects.flatMap((object) => Object.entries(object)),
+    ([name]) => name,
+  )
+  return new Map([...groups].map(([name, seen]) => [name, shapeOf(seen.map(([, value]) => value))]))
+}
+
 /** The fields that the text about the state calls maps: `accounts: map username -> {…}`. */
-function mapNames(state: string): ReadonlySet<string> {
-  return new Set([...state.matchAll(/(\w+): (?:null or )?map\b/g)].map(([, name]) => name ?? ''))
+function mapKeysOf(state: string): ReadonlyMap<string, string> {
+  const found = state.matchAll(/(\w+): (?:null or )?map ([\w ]+?) ->/g)
+  return new Map([...found].map(([, name, key]) => [name ?? '', key ?? '']))
 }
 
 /** Every rule that some procedure of the domain names. */
-export function leavesOf(domain: Domain): readonly Leaf[] {
+function leavesOf(domain: Domain): readonly Leaf[] {
   const leaves = (tree: Tree): readonly Leaf[] => ('op' in tree ? tree.of.flatMap(leaves) : [tree])
   return domain.procedures.flatMap(({ constraints }) =>
     constraints === null ? [] : leaves(constraints),
@@ -84,8 +100,7 @@ export function domainTools(domain: Domain, learned: Learned, stage: Stage): rea
         description: `${name}: ${tool.result}. Refuses: ${tool.refuses}.`,
         effect: tool.kind === 'write' ? 'write' : 'read',
         input: Object.fromEntries(given),
-        output:
-          tool.kind === 'read' ? zodOf(learned.outputs.get(name) ?? unknownShape) : z.unknown(),
+        output: outputOf(name, tool, learned),
       })
     }),
     ...[...verdicts.values()].map(({ check, args }) =>
@@ -103,6 +118,12 @@ export function domainTools(domain: Domain, learned: Learned, stage: Stage): rea
       }),
     ),
   ]
+}
+
+function outputOf(name: string, { kind, reads }: ToolText, learned: Learned): z.ZodType {
+  // The whole state is too large to be described field by field.
+  if (reads === 'everything') return z.record(z.string(), z.unknown())
+  return kind === 'read' ? zodOf(learned.outputs.get(name) ?? unknownShape) : z.unknown()
 }
 
 function stageTool(

@@ -9,11 +9,7 @@ import { translate } from './translate/translate.ts'
  * Rules as expressions over what sessions and reads answer. A rule that is itself a read tool is that tool's yes; a rule
  * that is told in words is translated.
  */
-export function expressionRules(
-  tools: DomainTools,
-  learned: Learned,
-  policy: ReadonlySet<string>,
-): RuleBook {
+export function expressionRules(tools: DomainTools, learned: Learned): RuleBook {
   const told = Object.entries(tools.checks)
   return (leaf) => {
     if (tools.session[leaf.check] !== undefined) return sessionRuling(tools, leaf)
@@ -23,7 +19,7 @@ export function expressionRules(
     if (check === undefined) throw new Untranslatable(`nothing says when ${leaf.check} holds`)
     const earlier = told.slice(0, place).map(([, { holdsWhen }]) => holdsWhen)
     try {
-      return translate(new RuleScope(leaf, check, { tools, learned, policy }), earlier)
+      return translate(new RuleScope(leaf, check, { tools, learned }), earlier)
     } catch (error) {
       if (!(error instanceof Untranslatable)) throw error
       throw new Untranslatable(`${leaf.check}: ${error.message} (holds when ${check.holdsWhen})`)

@@ -130,10 +130,8 @@ function goalSteps({
   procedure: { goal },
   goalInputs: { always, sometimes },
 }: PlaybookPlan): Step[] {
-  const ways = sometimes.reduce<string[][]>(
-    (known, name) => [...known.map((names) => [...names, name]), ...known],
-    [[]],
-  )
+  let ways: (readonly string[])[] = [[]]
+  for (const name of sometimes) ways = [...ways.map((names) => [...names, name]), ...ways]
   return ways.map((names, index) => {
     const when = sometimes.map((name) => `${names.includes(name) ? '' : '!'}has(input.${name})`)
     return {

@@ -30,6 +30,7 @@ export type TextFormat =
   | 'dateTimeMinutes'
   | 'dateOrDateTime'
   | 'englishDate'
+  | 'plainEnglishDate'
   | 'time'
   | 'timeRange'
 
@@ -41,6 +42,7 @@ const textFormats: readonly (readonly [TextFormat, RegExp])[] = [
   ['dateTimeMinutes', /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}$/],
   ['dateOrDateTime', /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}:\d{2})?$/],
   ['englishDate', /^[A-Z][a-z]+ \d{1,2}(st|nd|rd|th), \d{4}$/],
+  ['plainEnglishDate', /^[A-Z][a-z]+ \d{1,2}, \d{4}$/],
   ['time', /^\d{2}:\d{2}(:\d{2})?$/],
   ['timeRange', /^\d{2}:\d{2}-\d{2}:\d{2}$/],
 ]

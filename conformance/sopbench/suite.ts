@@ -14,7 +14,7 @@ import { type Playbook, playbookOf, type RuleBook } from './playbook.ts'
 import { runFault } from './verdict.ts'
 import { controlWorld, recordedWorld } from './worlds.ts'
 
-export const suite = 'sopbench'
+const suite = 'sopbench'
 
 interface Tier {
   readonly name: string
@@ -37,26 +37,49 @@ export async function runDomain(
   const tiers = tiersOf(domain, learned).filter(({ name }) =>
     recorder.wants(suite, domain.name, name),
   )
-  if (tiers.length === 0) return
+  const cases = domain.cases.filter(({ id }) => recorder.wantsCase(id))
+  if (tiers.length === 0 || cases.length === 0) return
+  const record = (tier: string, one: Case, failure: string | undefined) =>
+    recorder.record({ suite, domain: domain.name, tier }, one.id, one.expected.outcome, failure)
   const stage = new Stage()
-  await using desk = await openDesk(config, domainTools(domain, learned, stage))
+  const desk = await openedDesk(config, domain, learned, stage)
+  if (desk instanceof Error) {
+    for (const { name } of tiers) for (const one of cases) record(name, one, messageOf(desk))
+    return
+  }
+  await using _open = desk
   for (const tier of tiers) {
-    const place = { suite, domain: domain.name, tier: tier.name }
     // Cases of one policy run one after the other, so that a procedure changes its version as rarely as it may.
-    const cases = [...groupBy(domain.cases, (one) => JSON.stringify(one.policy)).values()].flat()
-    for (const one of cases) {
-      if (!recorder.wantsCase(one.id)) continue
-      const failure = await faultOf(one, domain, learned, tier, desk, stage)
-      recorder.record(place, one.id, one.expected.outcome, failure)
+    for (const one of [...groupBy(cases, ({ policy }) => JSON.stringify(policy)).values()].flat()) {
+      record(tier.name, one, await faultOf(one, domain, learned, tier, desk, stage))
     }
   }
+}
+
+/** A domain whose tools cannot be registered fails by itself, and not the others with it. */
+async function openedDesk(
+  config: DatabaseConfig,
+  domain: Domain,
+  learned: Learned,
+  stage: Stage,
+): Promise<Desk | Error> {
+  try {
+    return await openDesk(config, domainTools(domain, learned, stage))
+  } catch (error) {
+    if (isServiceError(error) && error.code === 'TOOL_INVALID') return error
+    throw error
+  }
+}
+
+function messageOf(error: Error): string {
+  const details = isServiceError(error) ? ` ${JSON.stringify(error.details)}` : ''
+  return `${error.name}: ${error.message}${details}`
 }
 
 function tiersOf(domain: Domain, learned: Learned): readonly Tier[] {
   const { tools } = domain
   const live = liveDomains[domain.name]
-  const policy = new Set(domain.cases.flatMap((one) => Object.keys(one.policy)))
-  const rules = expressionRules(tools, learned, policy)
+  const rules = expressionRules(tools, learned)
   return [
     {
       name: '1',
@@ -93,8 +116,7 @@ async function faultOf(
     return stage.fault ?? runFault(one, playbook, run, stage.calls) ?? fault?.(run, stage.calls)
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    const details = isServiceError(error) ? ` ${JSON.stringify(error.details)}` : ''
-    return `${error.name}: ${error.message}${details}`
+    return messageOf(error)
   }
 }
 

@@ -19,6 +19,10 @@ export function compare({ scope }: Reader, left: Term, operator: string, right: 
     throw new Untranslatable('a length of time is compared with what has no unit')
   }
   const isOrder = /[<>]/.test(operator)
+  requireComparable(left, right)
+  if (left.ignoresCase || right.ignoresCase || scope.ignoresCase) {
+    return { cel: `${lowered(left)} ${operator} ${lowered(right)}`, guards }
+  }
   if (
     isTime(left) &&
     isTime(right) &&
@@ -28,6 +32,27 @@ export function compare({ scope }: Reader, left: Term, operator: string, right: 
     return { cel: `${a?.cel} ${operator} ${b?.cel}`, guards }
   }
   return { cel: `${operand(left.cel)} ${operator} ${operand(right.cel)}`, guards }
+}
+
+/** A text in lower case; one that is written out is written so. */
+export function lowered({ cel }: Pick<Term, 'cel'>): string {
+  return cel.startsWith("'") ? cel.toLowerCase() : `lower(${cel})`
+}
+
+/** Refuses what can never have been meant: a value against itself, a time against a text, a record against a number. */
+function requireComparable(left: Term, right: Term): void {
+  if (left.cel === right.cel) throw new Untranslatable(`${left.cel} is compared with itself`)
+  const isOneTime = isTime(left) !== isTime(right)
+  const other = isTime(left) ? right : left
+  if (isOneTime && (left.isMoment || right.isMoment || other.shape.format !== undefined)) {
+    throw new Untranslatable(`${left.cel} and ${right.cel} are not both times`)
+  }
+  const [a, b] = [left, right].map(({ shape }) =>
+    [...shape.kinds].filter((kind) => kind !== 'null'),
+  )
+  if (a === undefined || b === undefined || a.length === 0 || b.length === 0) return
+  if (a.some((kind) => b.includes(kind))) return
+  throw new Untranslatable(`${left.cel} (${a.join()}) is compared with ${right.cel} (${b.join()})`)
 }
 
 interface Span {

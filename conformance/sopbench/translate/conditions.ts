@@ -1,8 +1,8 @@
 import { Untranslatable } from '../playbook.ts'
-import { compare } from './comparisons.ts'
+import { compare, lowered } from './comparisons.ts'
 import { fieldOf, findCollection, findField, findFieldOf } from './nouns.ts'
 import { splits, withoutArticle, wordsOf } from './phrase.ts'
-import { collected, quantified, type Walked } from './quantifiers.ts'
+import { collected, overDates, quantified, type Walked } from './quantifiers.ts'
 import type { Condition, Term } from './term.ts'
 import { operand, quote, wholeDay } from './term.ts'
 import { findValue, type Reader, readValue, unmask } from './values.ts'
@@ -13,6 +13,8 @@ export function readCondition(reader: Reader, phrase: string): Condition {
   const found =
     readConstant(text) ??
     readQuantified(reader, text) ??
+    readSpan(reader, text) ??
+    readThere(reader, text) ??
     readJoined(reader, text) ??
     readComparison(reader, text) ??
     readStatement(reader, text)
@@ -50,6 +52,19 @@ function readQuantified(reader: Reader, text: string): Condition | undefined {
       ? 'all'
       : 'exists'
   if (word === 'any' && !text.startsWith('any ')) return undefined
+  const dates =
+    /^(night|day|date)s? (?:from|between) (.+?) (?:to|until|and|through) (.+?)( inclusive| exclusive| \((?:inclusive|exclusive|not included|included)\))?(?:: |,? (?=is |are |has |have ))(.+)$/.exec(
+      rest,
+    )
+  if (dates !== null) {
+    const [, unit, first = '', last = '', note = '', said = ''] = dates
+    if (unit !== 'night' && note === '') throw new Untranslatable('whether the last day counts')
+    const isInclusive = unit !== 'night' && /inclusive|\(included/.test(note)
+    const [from, until] = [readValue(reader, first), readValue(reader, last)]
+    return overDates(reader, kind, { from, until, isInclusive }, (item) =>
+      readOfItem(reader, item, said),
+    )
+  }
   const colon = /^([^:]+): (.+)$/.exec(rest)
   if (colon !== null) {
     const noun = colon[1] ?? ''
@@ -127,18 +142,19 @@ function readOfItem(reader: Reader, item: Walked, said: string): Condition {
 /** A field of the item, and the same field of the record that the rule is about. */
 function bothSides(
   reader: Reader,
-  { record, words }: Walked,
+  { record, keyed, words }: Walked,
   phrase: string,
 ): readonly [Term, Term] {
   const { scope } = reader
   const items = scope.items.splice(0)
   const other = findFieldOf(scope, phrase, words.slice(-1).join(' ')) ?? findValue(reader, phrase)
   scope.items.push(...items)
-  const own = record === undefined ? undefined : findField(record, wordsOf(phrase))
+  const of = record ?? keyed
+  const own = of === undefined ? undefined : findField(of, wordsOf(phrase))
   if (own === undefined || other === undefined) {
     throw new Untranslatable(`'${phrase}' is not a field of both records`)
   }
-  return [{ ...own, guards: [...(record?.guards ?? []), ...own.guards] }, other]
+  return [own, other]
 }
 
 function noCommon(reader: Reader, item: Walked, noun: string): Condition {
@@ -194,7 +210,9 @@ function readJoinedOf(text: string, read: (part: string) => Condition): Conditio
   ] as const) {
     for (const [left, right] of splits(text, separator)) {
       const one = attempt(left)
-      const other = one === undefined ? undefined : attempt(right.replace(/^(either|both) /, ''))
+      const second = right.replace(/^(either|both) /, '')
+      const other =
+        one === undefined ? undefined : (attempt(second) ?? attempt(withSubject(left, second)))
       if (one === undefined || other === undefined) continue
       const parts = [one.cel, other.cel].map((cel) =>
         operator === '&&' ? andOperand(cel) : orOperand(cel),
@@ -203,6 +221,13 @@ function readJoinedOf(text: string, read: (part: string) => Condition): Conditio
     }
   }
   return undefined
+}
+
+/** `A is not empty and is in B`: the second part is about the same as the first. */
+function withSubject(left: string, right: string): string {
+  if (!/^(is|are|has|have|does|was|were|do|can|occurs?|contains?) /.test(right)) return ''
+  const about = /^(.+?) (?:is|are|has|have|does|was|were|do|can|occurs?|contains?) /.exec(left)?.[1]
+  return about === undefined ? '' : `${about} ${right}`
 }
 
 function andOperand(cel: string): string {
@@ -241,14 +266,16 @@ function readComparison(reader: Reader, text: string): Condition | undefined {
     text,
   )
   const signs = plain.replaceAll('≤', '<=').replaceAll('≥', '>=').replaceAll('≠', '!=')
-  const between = /^(.+?) is (?:between|within|in the range) (.+?) (?:and|to) (.+)$/.exec(signs)
+  const between = /^(.+?) is (?:between|within|in the range|from) (.+?) (?:and|to) (.+)$/.exec(
+    signs,
+  )
   const ordered = between === null ? signs : `${between[2]} <= ${between[1]} <= ${between[3]}`
   const parts = ordered.split(/ (<=|>=|==|!=|<|>|=) /)
   if (parts.length < 3) return undefined
   const conditions: Condition[] = []
   for (let at = 0; at + 2 < parts.length; at += 2) {
     const operator = parts[at + 1] === '=' ? '==' : (parts[at + 1] ?? '')
-    const [left, right] = [parts[at], parts[at + 2]].map((part) => readValue(reader, part ?? ''))
+    const [left, right] = [parts[at], parts[at + 2]].map((part) => findValue(reader, part ?? ''))
     if (left === undefined || right === undefined) return undefined
     conditions.push(compare(reader, left, operator, right))
   }
@@ -262,6 +289,7 @@ function readComparison(reader: Reader, text: string): Condition | undefined {
 function readStatement(reader: Reader, text: string): Condition | undefined {
   const verb = /^(.+?),? (is|are|was|were) (not |never )?(?:exactly )?(.+)$/.exec(text)
   return (
+    readOccurs(reader, text) ??
     readTextual(reader, text) ??
     readHas(reader, text) ??
     (verb === null
@@ -309,6 +337,14 @@ function readHas(reader: Reader, text: string): Condition | undefined {
   const { scope } = reader
   const [, owner = '', verb = '', rest = ''] = parts
   const isNot = /not|no$/.test(verb)
+  if (!isNot) {
+    const both = readJoinedOf(rest, (part) => {
+      const found = readHas(reader, `${owner} has ${part.replace(/^(?:has|is) /, '')}`)
+      if (found === undefined) throw new Untranslatable(`'${part}' is nothing that one has`)
+      return found
+    })
+    if (both !== undefined) return both
+  }
   const negated = ({ cel, guards }: Condition): Condition =>
     isNot ? { cel: `!(${cel})`, guards } : { cel, guards }
   const item = owner === 'it' ? scope.items.at(-1) : undefined
@@ -319,6 +355,13 @@ function readHas(reader: Reader, text: string): Condition | undefined {
     if (found !== undefined && value !== undefined) {
       return negated(contained(value, found))
     }
+  }
+  const same = /^(?:this|that|the given|the same) (\w[\w ]*)$/.exec(rest)
+  if (same !== null) {
+    const field = ownedField(reader, owner, same[1] ?? '')
+    const name = same[1]?.replaceAll(' ', '_') ?? ''
+    if (field === undefined || !scope.check.inputs.includes(name)) return undefined
+    return negated(compare(reader, field, '==', scope.input(name)))
   }
   const named = /^an? (?:code|id|name|key|text|value) (?:that |which )?(.+)$/.exec(rest)
   if (named !== null && item !== undefined && item.record === undefined) {
@@ -335,17 +378,40 @@ function readHas(reader: Reader, text: string): Condition | undefined {
       ? said
       : `is ${said}`
     const verbed = /^(at |above|below|more|less|equal|not )/.test(phrase) ? `is ${phrase}` : phrase
-    return negated(readCondition(reader, `thefield ${verbed}`))
+    return negated(outsideItems(reader, said, () => readCondition(reader, `thefield ${verbed}`)))
   }
-  return undefined
+  const whole = ownedField(reader, owner, withoutArticle(rest))
+  if (whole === undefined || whole.shape.kinds.has('list') || whole.shape.isMap) return undefined
+  if (!whole.guards.includes(`has(${whole.cel})`)) return undefined
+  const guards = whole.guards.filter((guard) => guard !== `has(${whole.cel})`)
+  return { cel: `${isNot ? '!' : ''}has(${whole.cel})`, guards }
+}
+
+/** `has username username`: what stands against the field is the customer's, unless it is `its` own. */
+function outsideItems<T>({ scope }: Reader, said: string, read: () => T): T {
+  if (scope.items.length === 0 || /\bits\b/.test(said)) return read()
+  const items = scope.items.splice(0)
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof Untranslatable)) throw error
+  } finally {
+    scope.items.push(...items)
+  }
+  return read()
 }
 
 function ownedField(reader: Reader, owner: string, field: string): Term | undefined {
+  if (/[<>=«»:;,]/.test(field)) return undefined
   const { scope } = reader
   const item = owner === 'it' ? scope.items.at(-1) : undefined
   if (item === undefined) return findFieldOf(scope, field, withoutArticle(owner))
-  if (item.record === undefined) return undefined
-  return fieldOf(item.record, field.trim()) ?? findField(item.record, wordsOf(field))
+  for (const of of [item.record, item.keyed]) {
+    const found =
+      of === undefined ? undefined : (fieldOf(of, field.trim()) ?? findField(of, wordsOf(field)))
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 function contained(value: Term, list: Term): Condition {
@@ -378,7 +444,28 @@ function readIs(
   if (/^(true|set to true|false)$/.test(right)) {
     return negated(right === 'false' ? `!${operand(value.cel)}` : value.cel, value.guards)
   }
-  if (right === 'empty') return negated(`size(${value.cel}) == 0`, value.guards)
+  const whole = /^(?:a )?(?:whole number|integer)(?: (?:from|between) (.+) (?:to|and) (.+))?$/.exec(
+    right,
+  )
+  if (whole !== null) {
+    const range =
+      whole[1] === undefined
+        ? undefined
+        : readCondition(reader, `${left} is between ${whole[1]} and ${whole[2]}`)
+    const cel = `floor(${value.cel}) == ${operand(value.cel)}`
+    const guards = [...value.guards, ...(range?.guards ?? [])]
+    return negated(range === undefined ? cel : `${cel} && ${range.cel}`, guards)
+  }
+  const multiple = /^(?:a )?multiple of (.+)$/.exec(right)
+  if (multiple !== null) {
+    const factor = readValue(reader, multiple[1] ?? '')
+    return negated(`${operand(value.cel)} % ${operand(factor.cel)} == 0`, [
+      ...value.guards,
+      ...factor.guards,
+    ])
+  }
+  if (/^(?:an? )?empty(?: text| list| map)?$/.test(right))
+    return negated(`size(${value.cel}) == 0`, value.guards)
   if (/^(positive|negative|zero)$/.test(right)) {
     const sign = { positive: '> 0', negative: '< 0', zero: '== 0' }[right]
     return negated(`${operand(value.cel)} ${sign}`, value.guards)
@@ -395,14 +482,30 @@ function readIs(
       return negated(contained(value, list).cel, [...value.guards, ...list.guards])
     }
   }
-  const words = isIn === null ? right : (isIn[1] ?? '')
-  return isOneOf(reader, value, words, isNot)
+  if (isIn !== null && !/^one/.test(right)) return undefined
+  return isOneOf(reader, value, right, isNot)
 }
 
 /** `«0» or «1»`, `Health, Dental or Vision`, a single value or word. */
-function isOneOf(reader: Reader, value: Term, text: string, isNot: boolean): Condition | undefined {
+function isOneOf(
+  reader: Reader,
+  subject: Term,
+  text: string,
+  isNot: boolean,
+): Condition | undefined {
+  // Of a record that is `«pending»` its status is meant.
+  const value = subject.shape.kinds.has('object') ? fieldOf(subject, 'status') : subject
+  if (value === undefined) return undefined
+  const list = listNamed(reader, text)
+  if (list !== undefined) {
+    const { cel, guards } = contained(value, list)
+    return { cel: isNot ? `!(${cel})` : cel, guards }
+  }
+  const isText = value.shape.kinds.has('text')
+  const isListed =
+    /^(?:either|one of|any of)\b/.test(text) || subject.cel !== reader.scope.items.at(-1)?.self.cel
   const words = text
-    .replace(/^(?:either|one of|any of|exactly) /, '')
+    .replace(/^(?:either|one of|any of|exactly|one of the values) /, '')
     .split(/, or |, and |, | or | and /)
     .map((word) => word.trim())
   const isPlain = words.every((word) => /^(«\d+»|-?[\w.-]+)$/.test(word))
@@ -410,14 +513,20 @@ function isOneOf(reader: Reader, value: Term, text: string, isNot: boolean): Con
   const terms = words.map((word) => {
     const known = findValue(reader, word)
     if (known !== undefined) return known
-    return /^[\w-]+$/.test(word) ? { ...value, cel: quote(word), guards: [] } : undefined
+    // A word that names nothing is a text by itself, where texts are what it is compared with.
+    const isWord = isText && isListed && /^[\w-]+$/.test(word)
+    return isWord ? { ...value, cel: quote(word), guards: [] } : undefined
   })
   const [first] = terms
   if (first === undefined || terms.some((term) => term === undefined)) return undefined
   if (terms.length === 1) return compare(reader, value, isNot ? '!=' : '==', first)
-  const list = `[${terms.map((term) => term?.cel).join(', ')}]`
+  const ignoresCase = value.ignoresCase || reader.scope.ignoresCase
+  const texts = terms.flatMap((term) =>
+    term === undefined ? [] : [ignoresCase ? lowered(term) : term.cel],
+  )
+  const values = `[${texts.join(', ')}]`
   const guards = [...value.guards, ...terms.flatMap((term) => term?.guards ?? [])]
-  const cel = `${operand(value.cel)} in ${list}`
+  const cel = `${ignoresCase ? lowered(value) : operand(value.cel)} in ${values}`
   return { cel: isNot ? `!(${cel})` : cel, guards }
 }
 
@@ -492,4 +601,74 @@ function readFlag(reader: Reader, text: string): Condition | undefined {
   const value = findValue(reader, isNot ? text.slice(4) : text)
   if (value === undefined || !value.shape.kinds.has('boolean')) return undefined
   return { cel: isNot ? `!${operand(value.cel)}` : value.cel, guards: value.guards }
+}
+
+/** `one of policy.accepted`: a list that has a name. */
+function listNamed(reader: Reader, text: string): Term | undefined {
+  const name = /^(?:one of|any of) (?:the )?(?:entries of |values of |items of )?([\w. ]+)$/.exec(
+    text,
+  )?.[1]
+  const list = name === undefined ? undefined : findValue(reader, name)
+  return list?.shape.kinds.has('list') || list?.shape.isMap ? list : undefined
+}
+
+/** `code does not occur in coupons_used`, `it belongs to addresses`. */
+function readOccurs(reader: Reader, text: string): Condition | undefined {
+  const parts =
+    /^(.+?) (does not |do not )?(?:occurs?|appears?|is listed|is contained) (?:in|among) (.+)$/.exec(
+      text,
+    )
+  if (parts === null) return undefined
+  const [value, list] = [subject(reader, parts[1] ?? ''), findValue(reader, parts[3] ?? '')]
+  const isList = list?.shape.kinds.has('list') === true || list?.shape.isMap === true
+  if (value === undefined || list === undefined || !isList) return undefined
+  const { cel, guards } = contained(value, list)
+  return { cel: parts[2] === undefined ? cel : `!(${cel})`, guards }
+}
+
+const numberWords: Readonly<Record<string, string>> = { one: '1', two: '2', three: '3', no: '0' }
+
+/** `there is more than one address`, `there are no orders`, `at least two addresses exist`. */
+function readThere(reader: Reader, text: string): Condition | undefined {
+  const parts =
+    /^(?:there (?:is|are|exists?) )(at least |at most |more than |fewer than |less than |exactly |only )?(an?|no|\w+|policy\.\w+) (.+)$/.exec(
+      text,
+    )
+  if (parts === null) return undefined
+  const [, words = '', count = '', phrase = ''] = parts
+  const number = /^an?$/.test(count) ? '1' : (numberWords[count] ?? count)
+  if (!/^\d+$|^policy\./.test(number)) return undefined
+  const isNone = count === 'no'
+  const plain = isNone ? '==' : '>='
+  const operator = countOperators[words.trim().replace('only', 'exactly')] ?? plain
+  return readCondition(reader, `number of ${phrase.replace(/ at all$/, '')} ${operator} ${number}`)
+}
+
+/** `A is at least 2 days after B`, `A is within 3 hours of B`, `at most 30 days have passed since A`. */
+function readSpan(reader: Reader, text: string): Condition | undefined {
+  const unit = '(.+? (?:minutes?|hours?|days?|nights?|weeks?))'
+  const passed = new RegExp(
+    `^(at least|at most|more than|less than|fewer than|no more than) ${unit} (?:have|has) (?:passed|gone by|elapsed) since (.+)$`,
+  ).exec(text)
+  if (passed !== null) {
+    const operator = countOperators[passed[1] ?? ''] ?? ''
+    return readCondition(reader, `now - ${passed[3]} ${operator} ${passed[2]}`)
+  }
+  const apart = new RegExp(
+    `^(.+?) is (at least|at most|more than|less than|fewer than|no more than|not more than) ${unit} (before|after) (.+)$`,
+  ).exec(text)
+  if (apart !== null) {
+    const [, one, words = '', length, side, other] = apart
+    const operator = countOperators[words.replace('not more', 'no more')] ?? ''
+    const [late, early] = side === 'after' ? [one, other] : [other, one]
+    return readCondition(reader, `${late} - ${early} ${operator} ${length}`)
+  }
+  const within = new RegExp(`^(.+?) is within ${unit} (of|before|after) (.+)$`).exec(text)
+  if (within === null) return undefined
+  const [, one, length, side, other] = within
+  const after = `${one} - ${other} <= ${length}`
+  const before = `${other} - ${one} <= ${length}`
+  if (side === 'after') return readCondition(reader, `${one} >= ${other}, and ${after}`)
+  if (side === 'before') return readCondition(reader, `${one} <= ${other}, and ${before}`)
+  return readCondition(reader, `${after}, and ${before}`)
 }

@@ -1,16 +1,17 @@
 import { Untranslatable } from '../playbook.ts'
 import { type Shape, valueShapeOf } from '../shape.ts'
-import { hasAll, sameWords, wordsOf } from './phrase.ts'
+import { hasAll, sameWords, withoutArticle, wordsOf } from './phrase.ts'
 import { fieldGuard, type RuleScope, type Source } from './scope.ts'
 import { operand, quote, type Term } from './term.ts'
 
 /** Finds the value that a noun means, without any grammar: a name of an input, a field, an answer. */
 export function findNoun(scope: RuleScope, phrase: string): Term | undefined {
   const words = wordsOf(phrase)
-  if (words.length === 0) return undefined
+  if (words.length === 0 || !isName(phrase)) return undefined
   return (
     scope.definitions.get(phrase.trim()) ??
     findInItems(scope, words) ??
+    findLiterally(scope, phrase) ??
     findExactInput(scope, words) ??
     findPath(scope, phrase) ??
     findInSources(scope, words) ??
@@ -18,12 +19,28 @@ export function findNoun(scope: RuleScope, phrase: string): Term | undefined {
   )
 }
 
+/** Signs and quoted texts are never part of a name, so that no part of a sentence is lost in one. */
+function isName(phrase: string): boolean {
+  return !/[<>=«»:;,()+*]| - | x |\b(?:not|no|every|or|and)\b/.test(phrase)
+}
+
+/** An input or field by its very name, before singular and plural are taken for one. */
+function findLiterally(scope: RuleScope, phrase: string): Term | undefined {
+  const name = withoutArticle(phrase).replaceAll(' ', '_')
+  if (scope.check.inputs.includes(name)) return scope.input(name)
+  return only(scope.sources().flatMap(({ output }) => fieldOf(output, name) ?? []))
+}
+
 /** Fields of what a quantifier goes through, innermost first. */
 function findInItems(scope: RuleScope, words: readonly string[]): Term | undefined {
-  for (const { self, record, words: names } of [...scope.items].reverse()) {
+  for (const { self, record, keyed, words: names } of [...scope.items].reverse()) {
     if (sameWords(words, names)) return self
-    const field = record === undefined ? undefined : findField(record, words, names)
-    if (field !== undefined) return field
+    for (const of of [record, keyed]) {
+      const field = of === undefined ? undefined : findField(of, words, names)
+      if (field !== undefined) return field
+    }
+    const isCount = record?.shape.kinds.has('number') === true && record.cel !== self.cel
+    if (isCount && /^(quantity|amount|count|number)$/.test(words.join(' '))) return record
   }
   return undefined
 }
@@ -66,8 +83,10 @@ interface Start {
 }
 
 function entitiesNamed(scope: RuleScope, name: string): readonly Start[] {
-  const items = scope.items.flatMap(({ record, words }) =>
-    record !== undefined && sameWords(words, wordsOf(name)) ? [{ record, isKeyed: false }] : [],
+  const items = scope.items.flatMap(({ record, keyed, words }) =>
+    sameWords(words, wordsOf(name))
+      ? [record, keyed].flatMap((of) => (of === undefined ? [] : [{ record: of, isKeyed: false }]))
+      : [],
   )
   const sources = scope.sources().flatMap((source) => {
     if (!isNamed(source, wordsOf(name))) return []
@@ -127,12 +146,20 @@ function findInSources(scope: RuleScope, words: readonly string[]): Term | undef
     only(sources.filter((source) => isCalled(source, words))) ??
     only(exact) ??
     only(fields) ??
-    only(sources.filter((source) => isCalled(source, words, hasAll)))
+    only(sources.filter((source) => isCalled(source, words, hasAll))) ??
+    only(sources.flatMap(({ output }) => fieldsLike(output, words)))
   )
 
   function isCalled(source: Source, wanted: readonly string[], match = sameWords): boolean {
     return nameWords(source).some((name) => match(name, wanted))
   }
+}
+
+/** Fields whose names have the words among others: `credit_balance` for `balance`. */
+function fieldsLike(record: Term, words: readonly string[]): readonly Term[] {
+  if (record.shape.isMap) return []
+  const names = [...record.shape.fields.keys()].filter((name) => hasAll(wordsOf(name), words))
+  return names.flatMap((name) => fieldOf(record, name) ?? [])
 }
 
 /** One thing, or the answer of the one tool; several are no answer. */
@@ -177,9 +204,8 @@ export function nameWords({ text, tool }: Source): readonly (readonly string[])[
         .at(-1) ?? '',
   )
   const names = [...reads, tool, ...(text.result.length < 60 ? [text.result] : [])]
-  return names
-    .map((name) => wordsOf(name).filter((word) => !verbs.has(word)))
-    .filter((words) => words.length > 0)
+  const plain = names.map((name) => wordsOf(name).filter((word) => !verbs.has(word)))
+  return [...reads.map(wordsOf), ...plain].filter((words) => words.length > 0)
 }
 
 function isNamed(source: Source, words: readonly string[]): boolean {
@@ -191,11 +217,14 @@ const people = new Set(['customer', 'user', 'account', 'guest', 'student', 'memb
 
 /** `credits of the course`, `min_gpa of new_major`: a field of the record that the second noun names. */
 export function findFieldOf(scope: RuleScope, field: string, owner: string): Term | undefined {
+  if (!isName(field) || !isName(owner)) return undefined
   const [fieldWords, ownerWords] = [wordsOf(field), wordsOf(owner)]
   for (const item of [...scope.items].reverse()) {
-    if (item.record === undefined || !hasAll(item.words, ownerWords)) continue
-    const found = findField(item.record, fieldWords)
-    if (found !== undefined) return found
+    if (!hasAll(item.words, ownerWords)) continue
+    for (const of of [item.keyed, item.record]) {
+      const found = of === undefined ? undefined : findField(of, fieldWords)
+      if (found !== undefined) return found
+    }
   }
   const key = findNoun(scope, owner)
   const sources = scope.sources().filter((source) => {
@@ -221,22 +250,61 @@ export interface Collection {
   readonly item: Shape
   readonly isMap: boolean
   readonly words: readonly string[]
+  /** What the items are keys of, where it is known. */
+  readonly keyWords: readonly string[]
 }
 
 export function findCollection(scope: RuleScope, phrase: string): Collection {
   const words = wordsOf(phrase)
-  const [, field, owner] = /^(.+?) of (.+)$/.exec(phrase.trim()) ?? []
+  const [, field, owner] = /^(.+?) (?:of|in|from) (.+)$/.exec(phrase.trim()) ?? []
   const found =
     (field === undefined || owner === undefined ? undefined : findFieldOf(scope, field, owner)) ??
     findNoun(scope, phrase) ??
     findListLike(scope, words) ??
-    findInState(scope, words)
+    findInState(scope, words) ??
+    findHolder(scope, phrase, field, owner)
   const shape = found?.shape
   if (found === undefined || !(shape?.kinds.has('list') || shape?.isMap)) {
     throw new Untranslatable(`'${phrase}' names no list`)
   }
   const item = shape.isMap ? valueShapeOf(shape) : (shape.item ?? shape)
-  return { list: found, item, isMap: shape.isMap, words: wordsOf(field ?? phrase).slice(-1) }
+  const name = found.cel.endsWith('.output') ? '' : (found.cel.split('.').at(-1) ?? '')
+  const keyed = scope.learned.mapKeys.get(name) ?? sourceKeys(scope, found)
+  const ofKey = keyed === undefined ? [] : wordsOf(keyed).filter((word) => !idWords.has(word))
+  const itemWords = wordsOf(field ?? phrase).slice(-1)
+  return {
+    list: found,
+    item,
+    isMap: shape.isMap,
+    words: itemWords,
+    keyWords: ofKey.length > 0 ? ofKey : itemWords,
+  }
+}
+
+const idWords = new Set(['id', 'code', 'number', 'name', 'key'])
+
+/** What the keys of a tool's answer are, by the map that it reads. */
+function sourceKeys(scope: RuleScope, { cel }: Term): string | undefined {
+  const source = scope.sources().find(({ output }) => output.cel === cel)
+  const name = source?.text.reads
+    .replaceAll(/\[[^\]]*\]/g, '')
+    .split('.')
+    .at(-1)
+  return scope.learned.mapKeys.get(name ?? '')
+}
+
+/** `product of the cart`: the cart itself, whose items are called products. */
+function findHolder(
+  scope: RuleScope,
+  phrase: string,
+  field: string | undefined,
+  owner: string | undefined,
+): Term | undefined {
+  const holder = owner === undefined ? undefined : findNoun(scope, owner)
+  const isKind =
+    / in | from /.test(phrase) || findInState(scope, wordsOf(field ?? '')) !== undefined
+  const isList = holder?.shape.kinds.has('list') === true || holder?.shape.isMap === true
+  return isKind && isList ? holder : undefined
 }
 
 /** The one list among the answers whose name has the words. */
@@ -256,7 +324,7 @@ function findListLike(scope: RuleScope, words: readonly string[]): Term | undefi
 }
 
 /** All records of a kind, in the whole state. */
-export function findInState(scope: RuleScope, words: readonly string[]): Term | undefined {
+function findInState(scope: RuleScope, words: readonly string[]): Term | undefined {
   const state = scope.wholeState()
   if (state === undefined) return undefined
   const name = [...state.output.shape.fields.keys()].find((field) =>

@@ -24,7 +24,7 @@ export function* splits(
   }
 }
 
-export function depthOf(text: string): number {
+function depthOf(text: string): number {
   return [...text].reduce((depth, char) => depth + (char === '(' ? 1 : char === ')' ? -1 : 0), 0)
 }
 
@@ -58,7 +58,7 @@ export function wordsOf(phrase: string): readonly string[] {
     .map(singular)
 }
 
-export function singular(word: string): string {
+function singular(word: string): string {
   if (word.length < 4 || /(ss|us|is)$/.test(word)) return word
   if (word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (/(sses|xes|ches|shes)$/.test(word)) return word.slice(0, -2)

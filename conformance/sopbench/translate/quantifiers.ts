@@ -2,7 +2,7 @@ import { readCondition } from './conditions.ts'
 import { type Collection, findCollection, recordOfKey } from './nouns.ts'
 import type { Item } from './scope.ts'
 import type { Condition, Term } from './term.ts'
-import { operand, textShape } from './term.ts'
+import { operand, textShape, wholeDay } from './term.ts'
 import type { Reader } from './values.ts'
 
 /** The variable of a macro and what it stands for. */
@@ -20,19 +20,26 @@ export function inItem<T>({ scope }: Reader, item: Walked, read: () => T): T {
   }
 }
 
-export function walk({ scope }: Reader, { list, item, isMap, words }: Collection): Walked {
+function walk(
+  { scope }: Reader,
+  { list, item, isMap, words, keyWords }: Collection,
+): Walked {
   const name = ['x', 'y', 'z'][scope.items.length] ?? `x${scope.items.length}`
   if (isMap) {
     const record: Term = { cel: `${list.cel}[${name}]`, shape: item, guards: [] }
-    return { name, self: { cel: name, shape: textShape, guards: [] }, record, words }
+    const keyed = recordOfKey(scope, name, keyWords)
+    return { name, self: { cel: name, shape: textShape, guards: [] }, record, keyed, words }
   }
   const self: Term = { cel: name, shape: item, guards: [] }
-  return { name, self, record: item.kinds.has('object') ? self : undefined, words }
+  const isRecord = item.kinds.has('object')
+  // The items of a list of keys have what the records have that the keys lead to.
+  const keyed = isRecord ? undefined : recordOfKey(scope, name, keyWords)
+  return { name, self, record: isRecord ? self : undefined, keyed, words }
 }
 
 /** Guards inside a macro that speak of its variable, and those that can be tested before it. */
 export function dividedGuards(
-  { guards }: Condition,
+  { guards }: Pick<Condition, 'guards'>,
   { name }: Walked,
 ): { readonly inside: readonly string[]; readonly before: readonly string[] } {
   const ofItem = new RegExp(`\\b${name}\\b`)
@@ -62,6 +69,30 @@ export function collected(
   }
 }
 
+/**
+ * A quantifier over the nights of a stay, each of which is the date of its evening: `every night from A to B`. Days must
+ * say whether the last one counts.
+ */
+export function overDates(
+  reader: Reader,
+  kind: 'all' | 'exists' | 'none',
+  { from, until, isInclusive }: { from: Term; until: Term; isInclusive: boolean },
+  read: (item: Walked) => Condition,
+): Condition {
+  const [first, last] = [wholeDay(from), wholeDay(until)]
+  const days = `daysBetween(${first.cel}, ${last.cel})${isInclusive ? ' + 1' : ''}`
+  const name = 'day'
+  const date = `string(addDays(${first.cel}, ${name})).substring(0, 10)`
+  const self: Term = { cel: date, shape: { ...textShape, format: 'date' }, guards: [] }
+  const item: Walked = { name, self, record: undefined, keyed: undefined, words: ['date'] }
+  const condition = inItem(reader, item, () => read(item))
+  const { inside, before } = dividedGuards(condition, item)
+  const body = [...new Set(inside), operandOfAnd(condition.cel)].join(' && ')
+  const guards = [...from.guards, ...until.guards, `${days} >= 0`, ...before]
+  const macro = kind === 'all' ? 'all' : 'exists'
+  return { cel: `${kind === 'none' ? '!' : ''}range(${days}).${macro}(${name}, ${body})`, guards }
+}
+
 /** A quantifier over the items of a list: `all`, `exists`, or none of them. */
 export function quantified(
   reader: Reader,
@@ -70,10 +101,7 @@ export function quantified(
   read: (item: Walked) => Condition,
 ): Condition {
   const collection = findCollection(reader.scope, noun)
-  const plain = walk(reader, collection)
-  // The items of a list of keys have what the records have that the keys lead to.
-  const record = plain.record ?? recordOfKey(reader.scope, plain.name, collection.words)
-  const item = { ...plain, record }
+  const item = walk(reader, collection)
   const condition = inItem(reader, item, () => read(item))
   const { inside, before } = dividedGuards(condition, item)
   const list = operand(collection.list.cel)
@@ -86,7 +114,7 @@ export function quantified(
         ? condition.cel
         : `${operandOfOr(inside)} || ${operandOfAnd(condition.cel)}`
     return {
-      cel: `!${list}.exists(${item.name}, ${plain.record === undefined ? safe : body})`,
+      cel: `!${list}.exists(${item.name}, ${item.record === undefined ? safe : body})`,
       guards,
     }
   }

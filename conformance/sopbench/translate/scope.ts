@@ -21,8 +21,10 @@ export interface Source {
 export interface Item {
   /** The value that the variable stands for: an item of a list, a key of a map. */
   readonly self: Term
-  /** The record of the item: itself, or what its key leads to. */
+  /** The record of the item: itself, or what it is the key of in the map. */
   readonly record: Term | undefined
+  /** What it is the key of in the whole state. */
+  readonly keyed: Term | undefined
   /** Names by which the text may refer to it. */
   readonly words: readonly string[]
 }
@@ -36,24 +38,24 @@ export class RuleScope {
   readonly check: CheckText
   readonly tools: DomainTools
   readonly learned: Learned
-  readonly policy: ReadonlySet<string>
   readonly lookups = new Map<string, Lookup>()
   readonly definitions = new Map<string, Term>()
   readonly items: Item[] = []
   /** Compare times by their days. */
   wholeDays = false
+  /** Compare texts whatever their case. */
+  ignoresCase = false
   readonly #known = new Map<string, { lookup: Lookup; needs: readonly string[] }>()
 
   constructor(
     leaf: Leaf,
     check: CheckText,
-    domain: { tools: DomainTools; learned: Learned; policy: ReadonlySet<string> },
+    domain: { readonly tools: DomainTools; readonly learned: Learned },
   ) {
     this.leaf = leaf
     this.check = check
     this.tools = domain.tools
     this.learned = domain.learned
-    this.policy = domain.policy
   }
 
   /** A value that the customer supplies, by the name that the check has for it. */

@@ -8,6 +8,8 @@ export interface Term {
   readonly guards: readonly string[]
   /** True when it is a timestamp and not a text that stands for one. */
   readonly isMoment?: boolean
+  /** True when upper and lower case are the same in what it is compared with. */
+  readonly ignoresCase?: boolean
   /** A length of time: the number, of these units. */
   readonly hoursEach?: number
   /** The time that went by between two moments, which has a unit only where it is compared. */
@@ -48,6 +50,7 @@ const dateFormats: ReadonlySet<TextFormat | undefined> = new Set([
   'dateTimeMinutes',
   'dateOrDateTime',
   'englishDate',
+  'plainEnglishDate',
 ])
 
 export function isTime(term: Term): boolean {
@@ -75,7 +78,9 @@ function momentCel(text: string, format: TextFormat | undefined): string {
     case 'dateOrDateTime':
       return `timestamp(${text}.size() == 10 ? ${text} : ${text}.replace(' ', 'T') + 'Z')`
     case 'englishDate':
-      return englishDateCel(text)
+      return englishDateCel(text, 3)
+    case 'plainEnglishDate':
+      return englishDateCel(text, 1)
     default:
       throw new Untranslatable(`it is not known how ${text} writes a time`)
   }
@@ -86,12 +91,12 @@ const months = [
   ...['October', 'November', 'December'],
 ]
 
-/** `October 10th, 2024` as the library of expressions can read it: `2024-10-10`. */
-function englishDateCel(text: string): string {
+/** `October 10th, 2024` as the library of expressions can read it: `2024-10-10`. `ending`: characters after the day. */
+function englishDateCel(text: string, ending: number): string {
   const names = months.map((name, index) => `'${name}': '${String(index + 1).padStart(2, '0')}'`)
   const word = (place: number) => `${text}.split(' ')[${place}]`
-  const day = `('0' + ${word(1)}.substring(0, ${word(1)}.size() - 3))`
-  const twoDigits = `${day}.substring(${word(1)}.size() - 4)`
+  const day = `('0' + ${word(1)}.substring(0, ${word(1)}.size() - ${ending}))`
+  const twoDigits = `${day}.substring(${word(1)}.size() - ${ending + 1})`
   return `timestamp(${word(2)} + '-' + {${names.join(', ')}}[${word(0)}] + '-' + ${twoDigits})`
 }
 

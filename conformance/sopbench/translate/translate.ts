@@ -13,8 +13,9 @@ import { findValue, type Reader, readValue, unmask } from './values.ts'
 export function translate(scope: RuleScope, earlier: readonly string[]): Ruling {
   const { text, quoted } = mask(scope.check.holdsWhen)
   const reader: Reader = { scope, quoted }
-  const { rest, definitions, wholeDays, readsAll } = prepare(reader, text, earlier)
+  const { rest, definitions, wholeDays, ignoresCase, readsAll } = prepare(reader, text, earlier)
   scope.wholeDays = wholeDays
+  scope.ignoresCase = ignoresCase
   for (const [name, value] of definitions) scope.definitions.set(name, define(reader, value))
   const condition = readCondition(reader, rest)
   const needed = readsAll ? scope.sources().flatMap(({ output }) => output.guards) : []
@@ -50,6 +51,7 @@ interface Prepared {
   readonly rest: string
   readonly definitions: ReadonlyMap<string, Definition>
   readonly wholeDays: boolean
+  readonly ignoresCase: boolean
   readonly readsAll: boolean
 }
 
@@ -64,7 +66,17 @@ function prepare(reader: Reader, text: string, earlier: readonly string[]): Prep
       rest = (rest.slice(0, found.index) + rest.slice(found.index + found[0].length)).trim()
     }
   }
-  rest = withoutRemarks(reader, rest)
+  rest = withoutRemarks(reader, rest).replace(
+    /,? \(?(?:case-insensitive(?:ly)?|case is ignored|ignoring (?:the )?case)\)?(?=,|$)/,
+    ', ignoring case',
+  )
+  let ignoresCase = false
+  take(/,? ignoring case$/, () => {
+    ignoresCase = true
+  })
+  if (ignoresCase && / and | or /.test(rest)) {
+    throw new Untranslatable('it is not clear which comparison ignores case')
+  }
   take(/,? where (\w+)(?: is| are| =| :=) (.+)$/, (name, value) =>
     definitions.set(name ?? '', { value: value ?? '', quoted: reader.quoted }),
   )
@@ -83,7 +95,7 @@ function prepare(reader: Reader, text: string, earlier: readonly string[]): Prep
   take(/,? \(strictly[^)]*\)/, () => {})
   const readsAll = /^always\b/.test(rest)
   take(/; obliges .+$/, () => {})
-  return { rest, definitions, wholeDays, readsAll }
+  return { rest, definitions, wholeDays, ignoresCase, readsAll }
 }
 
 /** What earlier rules of the domain say that a name is. */
@@ -100,10 +112,10 @@ function definedIn(earlier: readonly string[]): ReadonlyMap<string, Definition> 
 
 /** What the translator reads itself: it is no mere remark. */
 const meant =
-  /when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly/
+  /case-insensitive|case is ignored|when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly/
 /** Words by which a remark would change what a rule says. */
 const changing =
-  /\b(unless|except|instead|only when|only if|plus|minus|otherwise|counted|excluding|including|rounded|or when|must also)\b/
+  /\b(unless|except|instead|only when|only if|plus|minus|otherwise|excluding|including|rounded|or when|must also)\b/
 
 /** Removes remarks in parentheses that only explain; one that may change the rule is refused. */
 function withoutRemarks(reader: Reader, text: string): string {

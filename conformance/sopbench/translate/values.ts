@@ -2,7 +2,7 @@ import { Untranslatable } from '../playbook.ts'
 import { readCondition } from './conditions.ts'
 import { findCollection, findFieldOf, findNoun, nameWords, textTerm } from './nouns.ts'
 import { splitLast, withoutArticle, wordsOf } from './phrase.ts'
-import { collected, inItem } from './quantifiers.ts'
+import { collected, dividedGuards, inItem } from './quantifiers.ts'
 import type { RuleScope } from './scope.ts'
 import { isTime, moment, numberTerm, operand, type Term, wholeDay } from './term.ts'
 
@@ -127,15 +127,17 @@ function findPhrase(reader: Reader, phrase: string): Term | undefined {
   if (/^(true|false)$/.test(text)) return { ...numberTerm(text), shape: booleanShape }
   if (/^\(.*\)$/.test(text)) return findValue(reader, text.slice(1, -1))
   const constant = /^policy\.(\w+)$/.exec(text)
-  if (constant !== null && scope.policy.has(constant[1] ?? '')) return numberTerm(text)
+  const constantShape = scope.learned.policy.get(constant?.[1] ?? '')
+  if (constantShape !== undefined) return { cel: text, shape: constantShape, guards: [] }
   const defined = scope.definitions.get(text)
   if (defined !== undefined) return defined
   const length = /^(.+?) (minute|hour|day|night|week)s?$/.exec(text)
   const each = unitHours[length?.[2] ?? '']
   if (length !== null && each !== undefined) {
     const count = findValue(reader, length[1] ?? '')
-    const isNumber = count !== undefined && count.shape.kinds.has('number')
-    if (isNumber && count.hoursEach === undefined) return { ...count, hoursEach: each }
+    if (count?.shape.kinds.has('number') && count.hoursEach === undefined) {
+      return { ...count, hoursEach: each }
+    }
   }
   return (
     findTimePhrase(reader, text) ??
@@ -174,6 +176,17 @@ function findTimePhrase(reader: Reader, text: string): Term | undefined {
     const name = { year: 'years', day: 'days', night: 'days', hour: 'hours' }[between[1] ?? '']
     const cel = `${name}Between(${moment(from).cel}, ${moment(until).cel})`
     return numberTerm(cel, [...from.guards, ...until.guards])
+  }
+  const clockTime = /^(?:time|time of day|time part|clock time)(?: of day)? of (.+)$/.exec(text)
+  if (clockTime !== null) {
+    const time = findValue(reader, clockTime[1] ?? '')
+    if (time === undefined || !isTime(time)) return undefined
+    const cel = `string(${moment(time).cel}).substring(11, 16)`
+    return {
+      cel,
+      shape: { ...numberTerm('').shape, kinds: new Set(['text']), format: 'time' },
+      guards: time.guards,
+    }
   }
   const field = /^(year|month|hour|weekday) of (.+)$/.exec(text)
   if (field !== null) {
@@ -250,7 +263,7 @@ function countedBy(scope: RuleScope, phrase: string): Term | undefined {
 }
 
 /** `claims whose status is «0»`: the noun, and what must hold of each. */
-export function filteredPhrase(phrase: string): { noun: string; test: string } | undefined {
+function filteredPhrase(phrase: string): { noun: string; test: string } | undefined {
   const found =
     /^(.+?) (whose|where|that are|that is|that have|which are|which have|that|which|with (?:a |an |the )?(?=\S+ (?:is|=|<|>|«|\d|of at least))) ?(.+)$/.exec(
       phrase,
@@ -266,7 +279,7 @@ export function filteredPhrase(phrase: string): { noun: string; test: string } |
 /** Sums, largest and smallest. */
 function findAggregate(reader: Reader, text: string): Term | undefined {
   const parts =
-    /^(sum|total|largest|smallest|highest|lowest|maximum|minimum|latest|earliest)(?: of)? (.+?) (?:over|of|in|among|across|for) (?:all |every |the )?(.+)$/.exec(
+    /^(sum|total|average|mean|largest|smallest|highest|lowest|maximum|minimum|latest|earliest)(?: of)? (.+?) (?:over|of|in|among|across|for) (?:all |every |the )?(.+)$/.exec(
       text,
     )
   if (parts === null) return undefined
@@ -274,21 +287,36 @@ function findAggregate(reader: Reader, text: string): Term | undefined {
   const whose = filteredPhrase(phrase) ?? { noun: phrase, test: '' }
   const { cel, guards, item } = collected(reader, whose.noun, whose.test)
   const each = inItem(reader, item, () => readValue(reader, value))
-  const own = each.guards.filter((guard) => !guard.includes(item.name))
-  const name = /sum|total/.test(kind) ? 'sum' : /larg|high|max|lat/.test(kind) ? 'max' : 'min'
+  const { inside, before } = dividedGuards(each, item)
+  // What cannot be read of one item cannot be left out of a sum.
+  const readable =
+    inside.length === 0 ? [] : [`${operand(cel)}.all(${item.name}, ${inside.join(' && ')})`]
+  const own = [...before, ...readable]
+  const name = /sum|total|average|mean/.test(kind)
+    ? 'sum'
+    : /larg|high|max|lat/.test(kind)
+      ? 'max'
+      : 'min'
   const body = each.shape.format !== undefined && isTime(each) ? moment(each).cel : each.cel
-  return numberTerm(`${name}(${operand(cel)}.map(${item.name}, ${body}))`, [...guards, ...own])
+  const result = `${name}(${operand(cel)}.map(${item.name}, ${body}))`
+  const isMean = /average|mean/.test(kind)
+  return numberTerm(isMean ? `${result} / size(${cel})` : result, [
+    ...guards,
+    ...own,
+    ...(isMean ? [`size(${cel}) > 0`] : []),
+  ])
 }
 
 /** `availability, lower-cased`. */
 function findChanged(reader: Reader, text: string): Term | undefined {
   const lowered =
-    /^(.+?),? \(?(?:lower-?cased|in lower case|ignoring (?:the )?case|case-insensitively|regardless of case)\)?,?$/i.exec(
+    /^(.+?),? \(?(lower-?cased|in lower case|ignoring (?:the )?case|case-insensitively|regardless of case)\)?,?$/i.exec(
       text,
     )
   if (lowered === null) return undefined
   const value = readValue(reader, lowered[1] ?? '')
-  return { ...value, cel: `lower(${value.cel})` }
+  if (/^(lower|in lower)/i.test(lowered[2] ?? '')) return { ...value, cel: `lower(${value.cel})` }
+  return { ...value, ignoresCase: true }
 }
 
 /** `credits of the course`, `the course's credits`. */
