@@ -1,5 +1,5 @@
+import { type Collection, findCollection, recordOfKey } from './collections.ts'
 import { readCondition } from './conditions.ts'
-import { type Collection, findCollection, recordOfKey } from './nouns.ts'
 import type { Item } from './scope.ts'
 import type { Condition, Term } from './term.ts'
 import { operand, textShape, wholeDay } from './term.ts'
@@ -20,10 +20,7 @@ export function inItem<T>({ scope }: Reader, item: Walked, read: () => T): T {
   }
 }
 
-function walk(
-  { scope }: Reader,
-  { list, item, isMap, words, keyWords }: Collection,
-): Walked {
+function walk({ scope }: Reader, { list, item, isMap, words, keyWords }: Collection): Walked {
   const name = ['x', 'y', 'z'][scope.items.length] ?? `x${scope.items.length}`
   if (isMap) {
     const record: Term = { cel: `${list.cel}[${name}]`, shape: item, guards: [] }
