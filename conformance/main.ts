@@ -5,27 +5,17 @@
  *
  * See docs/conformance.md. Ends with 1 when a case fails, with 2 when it cannot begin.
  */
+import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createRecorder, hasFailures, type Report, reportText } from './report.ts'
 import { runSuites } from './suites.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    json: { type: 'boolean', default: false },
-    suite: { type: 'string' },
-    domain: { type: 'string' },
-    tier: { type: 'string' },
-    case: { type: 'string' },
-  },
-})
-
+const options = readOptions()
 const folder = process.env.STEPWARDEN_CASES
 if (!folder) {
-  console.error(
-    'STEPWARDEN_CASES is not set; let it name the folder that holds sopbench/ and tau2-retail/',
-  )
-  process.exit(2)
+  fail('STEPWARDEN_CASES is not set; let it name the folder that holds sopbench/ and tau2-retail/')
 }
+if (!existsSync(folder)) fail(`STEPWARDEN_CASES names ${folder}, which is not there`)
 
 const report: Report = {}
 const { stderr } = process
@@ -41,8 +31,28 @@ const recorder = createRecorder(
 await runSuites(folder, recorder)
 if (stderr.isTTY) stderr.write('\r\u001b[K')
 if (Object.keys(report).length === 0) {
-  console.error(`no case in ${folder} fits what was asked for`)
-  process.exit(2)
+  fail(`no case in ${folder} fits what was asked for`)
 }
 console.log(options.json ? JSON.stringify(report, undefined, 2) : reportText(report))
 process.exitCode = hasFailures(report) ? 1 : 0
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        json: { type: 'boolean', default: false },
+        suite: { type: 'string' },
+        domain: { type: 'string' },
+        tier: { type: 'string' },
+        case: { type: 'string' },
+      },
+    }).values
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function fail(message: string): never {
+  console.error(message)
+  process.exit(2)
+}

@@ -200,6 +200,8 @@ export const rental: Domain = {
       ...refusedBy('logged_in'),
       checks: [{ ...leaf('logged_in', 'username'), holds: false }],
     }),
+    // Wrong on purpose: it is refused, as it must be.
+    caseOf('rental/lend/006', { user: tooMany, goalArgs: { ...good.goalArgs, count: 9 } }),
     caseOf('rental/lend/005', {
       procedure: 'rental/lend/v2',
       checks: [{ ...leaf('unheard_of', 'username'), holds: true }],
