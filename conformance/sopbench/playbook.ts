@@ -82,7 +82,10 @@ export function playbookOf(plan: PlaybookPlan): Playbook {
   steps.push(...goals)
   const goalKeys = goals.map(({ key }) => key)
   const text = JSON.stringify(steps)
-  const used = (root: string, name: string) => text.includes(`${root}.${name}`)
+  // By the whole name: `amount` is not used where `amount_new` is.
+  const used = (root: string, name: string) => new RegExp(`\\b${root}\\.${name}\\b`).test(text)
+  // What only the goal needs is asked for at the start; a rule that misses its input does not hold.
+  const required = plan.goalInputs.always.filter((name) => !text.includes(`has(input.${name})`))
   const definition = {
     key: plan.key,
     name: sentence(procedure.goal),
@@ -91,6 +94,7 @@ export function playbookOf(plan: PlaybookPlan): Playbook {
     internal: true,
     input: {
       type: 'object',
+      ...(required.length > 0 && { required }),
       properties: Object.fromEntries(
         Object.entries(plan.inputs).filter(([name]) => used('input', name)),
       ),
