@@ -73,12 +73,10 @@ function readings(text: string): readonly Json[] {
 }
 
 function problemsOf(node: AskNode, candidates: readonly Json[]): readonly Problem[] {
-  return node.answer
-    .problems(candidates[0] ?? null)
-    .map((problem) => ({
-      ...problem,
-      path: problem.path === '' ? 'answer' : `answer.${problem.path}`,
-    }))
+  return node.answer.problems(candidates[0] ?? null).map((problem) => ({
+    ...problem,
+    path: problem.path === '' ? 'answer' : `answer.${problem.path}`,
+  }))
 }
 
 function keepUnfit(

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { listWaitingSteps as listRows } from '../db/queries/waiting-steps.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { Said } from '../domain/execution.ts'
 import { roles } from '../domain/principal.ts'
 import { defineOperation } from './define.ts'
 import { anyJson, executionId, nextCursor, page, procedureKey } from './shapes.ts'
+import { type SaidOutput, toExchangeOutput } from './step-output.ts'
 
 /** The steps that wait for people: all of the tenant, or those that the caller is asked at. */
 export const listWaitingSteps = defineOperation({
@@ -30,7 +30,7 @@ export const listWaitingSteps = defineOperation({
         customerId: z.string().nullable(),
         ticketId: z.string().nullable(),
         asks: anyJson.describe('From whom, what, and until when; of a write what would be sent'),
-        exchange: z.array(z.custom<Said>()).describe('What was said so far'),
+        exchange: z.array(z.custom<SaidOutput>()).readonly().describe('What was said so far'),
         since: z.string(),
       }),
     ),
@@ -52,7 +52,7 @@ export const listWaitingSteps = defineOperation({
     return {
       items: shown.map(({ stepKey, input, startedAt, ordinal: _ordinal, ...row }) => ({
         ...row,
-        exchange: [...row.exchange],
+        exchange: toExchangeOutput(row.exchange),
         step: stepKey,
         asks: input,
         since: startedAt.toISOString(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { StepRow } from '../domain/execution.ts'
+import type { Said, StepRow } from '../domain/execution.ts'
 import { anyJson, instant } from './shapes.ts'
 
 /** One step of a run, as it is answered. */
@@ -35,9 +35,23 @@ export const stepOutput = z.object({
     )
     .readonly()
     .describe('The attempts that did not complete the step, in their order'),
+  iteration: z.string().describe('Its round in the loops around it: 4, or 4.0; empty outside'),
+  exchange: z
+    .array(z.custom<SaidOutput>())
+    .readonly()
+    .describe('What was said while it waited: kind, at (RFC 3339), by, and what else there is'),
   startedAt: instant,
   endedAt: instant.nullable(),
 })
+
+/** What was said, as it is answered: as it is recorded, with its instant as text. */
+export type SaidOutput = Said extends infer S
+  ? Omit<S & Said, 'at'> & { readonly at: string }
+  : never
+
+export function toExchangeOutput(exchange: readonly Said[] = []): readonly SaidOutput[] {
+  return exchange.map((said) => ({ ...said, at: new Date(said.at).toISOString() }))
+}
 
 export function toStepOutput(row: StepRow, action: string): z.infer<typeof stepOutput> {
   return {
@@ -55,6 +69,8 @@ export function toStepOutput(row: StepRow, action: string): z.infer<typeof stepO
       ...record,
       endedAt: new Date(record.endedAt).toISOString(),
     })),
+    iteration: row.iteration,
+    exchange: toExchangeOutput(row.exchange),
     startedAt: new Date(row.startedAt).toISOString(),
     endedAt: row.endedAt === null ? null : new Date(row.endedAt).toISOString(),
   }

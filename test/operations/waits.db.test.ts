@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type AppContext, createContext } from '../../src/context.ts'
+import type { AppContext } from '../../src/context.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { openTestApp } from '../support/app.ts'
@@ -277,6 +277,11 @@ describe('a guided run', () => {
 })
 
 describe('a call', () => {
+  // A run that is stored for later begins by the database's clock.
+  beforeEach(() => {
+    now = Date.now()
+  })
+
   it('runs the version that was pinned at the start', async () => {
     const child = await procedureOf({
       internal: true,
@@ -295,12 +300,12 @@ describe('a call', () => {
     const version = await operations.createVersion.invoke(app, admin, { procedureKey: child })
     await operations.activateVersion.invoke(app, admin, {
       procedureKey: child,
-      versionNumber: version.version.versionNumber,
+      versionNumber: version.versionNumber,
       seenActive: 1,
     })
 
     const { items } = await operations.listExecutions.invoke(app, ann, { procedureKey: child })
-    now += 24 * 3_600_000
+    now += 25 * 3_600_000
     await wake(items[0]?.id ?? '')
 
     const run = await get(execution.id)
@@ -341,5 +346,3 @@ describe('a call', () => {
     expect(await agrees(execution.id)).toBe(true)
   })
 })
-
-void createContext
