@@ -8,6 +8,7 @@ import { checkSchema, listApplied, migrateSchema } from './migrate.ts'
 import { databaseRoles } from './roles.ts'
 import { schemaHandle } from './schema-handle.ts'
 import { holdAdvisoryLock, type SessionLock } from './session-lock.ts'
+import { watchSilence } from './silence-watch.ts'
 import { type DatabaseHandle, type TenantDb, TenantPool } from './tenant-pool.ts'
 
 export type { DatabaseHandle, Db, TenantDb, Transaction } from './tenant-pool.ts'
@@ -23,7 +24,7 @@ export interface PostgresConfig extends PoolOptions {
   readonly url: string
   /** The most connections at once, from 1; default 10. */
   readonly poolSize?: number
-  /** After how long a statement of a run that is not answered ends its connection, in milliseconds; default 60 s. */
+  /** After how long a statement that is not answered ends its connection, in milliseconds; default 60 s. */
   readonly maxSilenceMs?: number
 }
 
@@ -101,19 +102,23 @@ export async function migrateDatabase(config: DatabaseConfig): Promise<readonly 
 async function openPostgres(config: PostgresConfig): Promise<Database> {
   const database = databaseName(config.url)
   const pool = postgresPool(config, appRole)
+  const watch = watchSilence(pool, config.maxSilenceMs ?? defaultMaxSilenceMs)
   try {
     const schema = schemaHandle(pool)
     await refuseOtherEncoding(schema, database)
     checkSchema(await listApplied(schema), database)
   } catch (error) {
+    watch[Symbol.dispose]()
     await pool.end()
     throw explainDatabaseError(error, database)
   }
   const lockConfig = clientConfig(config, appRole)
   return assemble('postgres', pool, config, {
-    close: () => pool.end(),
+    async close() {
+      using _watch = watch
+      await pool.end()
+    },
     holdSessionLock: (key) => holdAdvisoryLock(lockConfig, key),
-    maxSilenceMs: config.maxSilenceMs ?? defaultMaxSilenceMs,
   })
 }
 
@@ -138,14 +143,9 @@ function assemble(
   kind: Database['kind'],
   pool: pg.Pool,
   config: PoolOptions,
-  {
-    close,
-    holdSessionLock,
-    maxSilenceMs,
-  }: Pick<Database, 'holdSessionLock'> & { close: () => Promise<void>; maxSilenceMs?: number },
+  { close, holdSessionLock }: Pick<Database, 'holdSessionLock'> & { close: () => Promise<void> },
 ): Database {
-  const connectionTimeoutMs = config.connectionTimeoutMs ?? defaultConnectionTimeoutMs
-  const tenants = new TenantPool(pool, connectionTimeoutMs, maxSilenceMs)
+  const tenants = new TenantPool(pool, config.connectionTimeoutMs ?? defaultConnectionTimeoutMs)
   return {
     kind,
     forTenant: (tenantId) => tenants.handle(tenantId),
@@ -153,10 +153,7 @@ function assemble(
     system: tenants.handle(''),
     holdSessionLock,
     pool,
-    async [Symbol.asyncDispose]() {
-      using _tenants = tenants
-      await close()
-    },
+    [Symbol.asyncDispose]: close,
   }
 }
 

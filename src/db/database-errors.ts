@@ -40,19 +40,13 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
             "Install pgvector on the server (the image pgvector/pgvector:pg15 has it), then run 'stepwarden migrate'.",
           )
         : error
-    case 'ECONNREFUSED':
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'ENOENT':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-    case 'EHOSTUNREACH':
-    case 'ETIMEDOUT':
+    case '25006':
     case '28000':
     case '28P01':
     case '3D000':
     case '53100':
     case '53300':
+    case '55P03':
     case '57P01':
     case '57P02':
     case '57P03':
@@ -63,14 +57,25 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
       )
     default:
       // The driver has no codes for what it finds itself. "Not queryable" is a connection that was lost between two queries.
-      return /^Connection terminated|timeout expired|SSL connection|is not queryable$/.test(problem)
+      return isOfNetwork(error) ||
+        /^Connection terminated|timeout expired|SSL connection|is not queryable$/.test(problem)
         ? new ServiceError('DATABASE_UNAVAILABLE', { database, problem }, { cause: error })
         : error
   }
 }
 
-/** What PostgreSQL says of itself when it cannot work now: connection, resources, operator, system. */
-const outageClasses = ['08', '53', '57', '58']
+const networkCalls: readonly unknown[] = ['connect', 'read', 'write', 'getaddrinfo']
+
+/** What the operating system says of a socket or a name: ECONNREFUSED, ENETUNREACH, EAI_AGAIN, EMFILE and the like. */
+function isOfNetwork(error: unknown): boolean {
+  // Of a file it says the path as well.
+  return (
+    error instanceof Error && networkCalls.includes(Object(error).syscall) && !('path' in error)
+  )
+}
+
+/** What PostgreSQL says of itself when it cannot work now: connection, resources, operator, system; two that collide. */
+const outageClasses = ['08', '40', '53', '57', '58']
 
 /** Whether an error says that the database cannot work now, and not that something is wrong with what it was asked. */
 export function isOutage(error: unknown): boolean {

@@ -39,7 +39,7 @@ export function createJournal(database: Database, clock: Clock): Journal {
 
   return {
     commit: (claim, commit) =>
-      commit.isOutcome === true
+      commit.mustBeKnown === true
         ? commitForCertain(database.forTenant(claim.tenantId), commitOnce, claim, commit)
         : commitOnce(claim, commit),
   }

@@ -1,6 +1,9 @@
 import pg from 'pg'
 
 const retryEveryMs = 200
+/** How often the connection is tried, and how long its answer may take: one that fell silent holds no lock any more. */
+const tryEveryMs = 1_000
+const maxSilenceMs = 4_000
 /** How long the others get to take their locks again as well: five tries. */
 const settleMs = 1_000
 
@@ -39,7 +42,9 @@ export async function holdAdvisoryLock(config: pg.ClientConfig, key: number): Pr
       await client.end().catch(() => undefined)
       throw error
     }
+    const stop = keepTrying(client)
     client.once('end', () => {
+      stop()
       steadyFrom = Number.POSITIVE_INFINITY
       takeAgain()
     })
@@ -73,4 +78,25 @@ export async function holdAdvisoryLock(config: pg.ClientConfig, key: number): Pr
       await client?.end()
     },
   }
+}
+
+/** Asks a connection again and again, and ends it once it does not answer. */
+function keepTrying(client: pg.Client): () => void {
+  let askedAt: number | undefined
+  const timer = setInterval(() => {
+    if (askedAt === undefined) {
+      askedAt = performance.now()
+      client.query('SELECT 1').then(
+        () => {
+          askedAt = undefined
+        },
+        // Its end is told by an event of its own.
+        () => {},
+      )
+    } else if (performance.now() - askedAt > maxSilenceMs) {
+      Object(client).connection?.stream?.destroy()
+    }
+  }, tryEveryMs)
+  timer.unref()
+  return () => clearInterval(timer)
 }

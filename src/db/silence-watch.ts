@@ -1,35 +1,42 @@
 import type pg from 'pg'
 
-/** Gives connections up that do not answer: one that fell silent without being closed would hold its run for minutes. */
-export interface SilenceWatch extends Disposable {
-  asks(client: pg.PoolClient): void
-  isAnswered(client: pg.PoolClient): void
-}
-
-/** The way to a connection's socket, which the driver's types leave out. */
+/** What the driver keeps of a connection, and its types leave out. */
 interface Wired {
+  /** The statement that is not answered yet. */
+  readonly _activeQuery?: unknown
   readonly connection?: { readonly stream?: { destroy(error?: Error): void } }
 }
 
-/** One timer looks after all connections: a timer for each statement would be a tenth of its cost. */
-export function watchSilence(maxMs: number): SilenceWatch {
-  const askedAt = new Map<pg.PoolClient, number>()
+interface Seen {
+  readonly query: unknown
+  readonly since: number
+}
+
+/**
+ * Gives connections up that do not answer a statement: one that fell silent without being closed would hold its run for
+ * as long as the operating system keeps it, and the worker with it.
+ *
+ * One timer looks at all of them: a timer for each statement would be a tenth of what it costs.
+ */
+export function watchSilence(pool: pg.Pool, maxMs: number): Disposable {
+  const seen = new Map<pg.PoolClient, Seen | undefined>()
+  pool.on('connect', (client) => seen.set(client, undefined))
+  pool.on('remove', (client) => seen.delete(client))
   const timer = setInterval(
     () => {
-      const tooLongAgo = performance.now() - maxMs
-      for (const [client, at] of askedAt) {
-        if (at > tooLongAgo) continue
-        askedAt.delete(client)
-        const error = new Error(`Connection terminated: no answer for ${maxMs} ms`)
-        Object(client as Wired).connection?.stream?.destroy(error)
+      const now = performance.now()
+      for (const [client, before] of seen) {
+        const { _activeQuery: query, connection } = client as Wired
+        if (query === undefined || query === null) seen.set(client, undefined)
+        else if (before?.query !== query) seen.set(client, { query, since: now })
+        else if (now - before.since >= maxMs) {
+          const error = new Error(`Connection terminated: no answer for ${maxMs} ms`)
+          connection?.stream?.destroy(error)
+        }
       }
     },
     Math.ceil(maxMs / 4),
   )
   timer.unref()
-  return {
-    asks: (client) => void askedAt.set(client, performance.now()),
-    isAnswered: (client) => void askedAt.delete(client),
-    [Symbol.dispose]: () => clearInterval(timer),
-  }
+  return { [Symbol.dispose]: () => clearInterval(timer) }
 }

@@ -46,10 +46,10 @@ export interface Commit {
    */
   readonly intent?: { readonly ordinal: number; readonly despiteCancel: boolean } | undefined
   /**
-   * True when what a write came to is among the rows, and known here alone: a commit that an outage cuts off is made
-   * again until it is known to be written.
+   * True when a write is begun or what it came to is among the rows: whether the one is recorded, and what the other was,
+   * is known here alone. A commit that an outage cuts off is then made again until it is known to be written.
    */
-  readonly isOutcome?: boolean
+  readonly mustBeKnown?: boolean
   /**
    * Gives the claim up in the same moment. Never together with `end`. To be `paused` only while that is wanted, and to
    * wait only while nothing is: an execution that was resumed, paused or cancelled meanwhile is kept.

@@ -289,8 +289,8 @@ class Run {
     this.#ports.onBoundary?.('before_commit', end === undefined ? '' : 'end')
     let committed: Committed
     try {
-      const isOutcome = this.#writeOutcome !== undefined
-      const commit = { added, changed, end, leave, intent: begun, isOutcome }
+      const mustBeKnown = intent !== undefined || this.#writeOutcome !== undefined
+      const commit = { added, changed, end, leave, intent: begun, mustBeKnown }
       committed = await this.#ports.journal.commit(this.#claim, commit)
     } catch (error) {
       if (this.#writeOutcome !== undefined) this.#ports.onLateOutcome?.(this.#writeOutcome)

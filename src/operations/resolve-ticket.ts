@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import type { Db } from '../db/connect.ts'
 import { constraintOf } from '../db/database-errors.ts'
-import { findTriageItem, insertTriageItem } from '../db/queries/escalations.ts'
+import { insertTriageItem } from '../db/queries/escalations.ts'
 import { findActiveVersion } from '../db/queries/versions.ts'
 import { hashOf } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
@@ -11,7 +10,7 @@ import type { SelectionRecord } from '../domain/selection.ts'
 import { noMatchReply } from '../reply/built-in.ts'
 import { defineOperation, type OperationContext } from './define.ts'
 import { replyOutput, runOutput } from './execution-output.ts'
-import { findRepeatedRun, type RunRequest, runVersion } from './run-version.ts'
+import { findRepeatedRun, findRepeatedTriage, type RunRequest, runVersion } from './run-version.ts'
 import { search, searchInput, selectionOutput } from './search-procedures.ts'
 import { procedureKey, ticket } from './shapes.ts'
 import { startInput } from './start-execution.ts'
@@ -56,6 +55,9 @@ export const resolveTicket = defineOperation({
     const selection = await search(context, { ...request, issue: request.ticket.text })
     const repeated = await findRepeatedRun(context, request)
     if (repeated !== undefined) return { selection, ...repeated, triageId: null }
+    const nothing = { selection, execution: null, steps: [] }
+    const opened = await findRepeatedTriage(db.kysely, request)
+    if (opened !== undefined) return { ...nothing, reply: noMatchReply(), triageId: opened }
     const key = request.procedureKey ?? selection.procedureKey
     if (key !== null) {
       const version = await findActiveVersion(db.kysely, key)
@@ -65,7 +67,6 @@ export const resolveTicket = defineOperation({
       const run = await runVersion(context, version, request, toRecord(selection, chosenBy))
       return { selection, ...run, triageId: null }
     }
-    const nothing = { selection, execution: null, steps: [] }
     if (selection.decision === 'ambiguous') return { ...nothing, reply: null, triageId: null }
     return {
       ...nothing,
@@ -93,8 +94,6 @@ async function openTriage(
     requestHash: idempotencyKey === undefined ? null : hashOf(request),
     at: app.clock.now(),
   }
-  const known = await find()
-  if (known !== undefined) return known
   try {
     return await db.kysely
       .transaction()
@@ -105,14 +104,6 @@ async function openTriage(
     if (opened === undefined) throw error
     return opened
   }
-}
-
-async function findRepeatedTriage(db: Db, request: RunRequest): Promise<string | undefined> {
-  const { idempotencyKey } = request
-  if (idempotencyKey === undefined) return undefined
-  const known = await findTriageItem(db, idempotencyKey)
-  if (known === undefined || known.requestHash === hashOf(request)) return known?.id
-  throw new ServiceError('IDEMPOTENCY_KEY_REUSED', { idempotencyKey, executionId: known.id })
 }
 
 /** What is kept of a search with the run that it led to. */

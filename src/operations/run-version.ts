@@ -1,3 +1,5 @@
+import type { Db } from '../db/connect.ts'
+import { findTriageItem } from '../db/queries/escalations.ts'
 import { findExecutionByKey } from '../db/queries/executions.ts'
 import type { ProcedureVersion } from '../db/queries/versions.ts'
 import { canonicalValue, hashOf } from '../domain/canonical.ts'
@@ -42,11 +44,27 @@ export async function findRepeatedRun(
   const { idempotencyKey } = request
   if (idempotencyKey === undefined) return undefined
   const known = await findExecutionByKey(context.db.kysely, idempotencyKey)
-  if (known === undefined) return undefined
+  if (known === undefined) {
+    await findRepeatedTriage(context.db.kysely, request)
+    return undefined
+  }
   if (known.requestHash !== hashOf(request)) {
     throw new ServiceError('IDEMPOTENCY_KEY_REUSED', { idempotencyKey, executionId: known.id })
   }
   return readRun(context, known.id)
+}
+
+/**
+ * The triage item that a request with this idempotency key has opened already; undefined when it has opened none.
+ *
+ * @throws ServiceError `IDEMPOTENCY_KEY_REUSED` when it was another request.
+ */
+export async function findRepeatedTriage(db: Db, request: RunRequest): Promise<string | undefined> {
+  const { idempotencyKey } = request
+  if (idempotencyKey === undefined) return undefined
+  const known = await findTriageItem(db, idempotencyKey)
+  if (known === undefined || known.requestHash === hashOf(request)) return known?.id
+  throw new ServiceError('IDEMPOTENCY_KEY_REUSED', { idempotencyKey, executionId: known.id })
 }
 
 /**

@@ -5,7 +5,7 @@ import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
 
 /** How a process works on the executions that nobody has. */
 export interface WorkOptions {
-  /** The most executions at once, from 1; default 16. */
+  /** The most executions at once, 1 to 1,000; default 16. */
   readonly concurrency?: number | undefined
   /** How often an idle worker looks for work, in milliseconds from 10; default 250. */
   readonly pollMs?: number | undefined
@@ -33,6 +33,7 @@ export interface Working {
 const releaseEveryMs = 1_000
 /** How many suspects are worked on, one after the other, before other work goes on. */
 const suspectsAtOnce = 8
+const maxConcurrency = 1_000
 const defaultDrainMs = [2_000, 64_000] as const
 /** After the database could not be asked, it is asked again after this long, and twice as long each time up to the other. */
 const firstPauseMs = 250
@@ -41,14 +42,14 @@ const longestPauseMs = 5_000
 /**
  * Works on the executions that nobody has, until it is stopped. What goes wrong is logged, and tried again.
  *
- * @throws ServiceError `REQUEST_INVALID` for a concurrency below 1.
+ * @throws ServiceError `REQUEST_INVALID` for a concurrency that is none.
  */
 export function startWorking(
   app: AppContext,
   { concurrency = 16, pollMs = 250, drainMs = defaultDrainMs, onCarriedOn }: WorkOptions = {},
 ): Working {
-  if (!(concurrency >= 1)) {
-    const message = `must be at least 1, found ${concurrency}`
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > maxConcurrency) {
+    const message = `must be a whole number from 1 to ${maxConcurrency}, found ${concurrency}`
     const problems = [{ path: 'concurrency', message }]
     throw new ServiceError('REQUEST_INVALID', { operation: 'work', problems })
   }
@@ -61,6 +62,15 @@ export function startWorking(
     becomeIdle = resolve
   })
 
+  /** Whoever listens must not be able to stop the work. */
+  function tellCarriedOn(executionId: string): void {
+    try {
+      onCarriedOn?.(executionId)
+    } catch (error) {
+      app.log.warn({ err: error, executionId }, 'a listener to runs has failed')
+    }
+  }
+
   /** Since when runs fail because the database cannot do its work, and until when none is taken up for that. */
   let awaySince: number | undefined
   let restsUntil = 0
@@ -69,7 +79,7 @@ export function startWorking(
     const came = await carryOnOne(app, claim, () => stopping.signal.aborted)
     if (came === 'done') {
       awaySince = undefined
-      onCarriedOn?.(claim.executionId)
+      tellCarriedOn(claim.executionId)
     } else if (came === 'away') {
       // A database may let a run be claimed and not be written: it would call its tools again and again, all in vain. The
       // longer that has lasted, the longer the next try waits.

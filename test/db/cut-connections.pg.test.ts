@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { openDatabase } from '../../src/db/connect.ts'
@@ -50,6 +51,24 @@ it.each([
   })
 })
 
+it.each([
+  ['25006', 'cannot execute UPDATE in a read-only transaction'],
+  ['55P03', 'canceling statement due to lock timeout'],
+  ['40P01', 'deadlock detected'],
+  ['40001', 'could not serialize access due to concurrent update'],
+])('error %s of the server counts as an outage: it may go well later', (code, message) => {
+  expect(isOutage(Object.assign(new Error(message), { code }))).toBe(true)
+})
+
+it.each(['ENETUNREACH', 'EHOSTDOWN', 'EMFILE', 'EAI_FAIL'])(
+  '%s of a socket is an outage',
+  (code) => {
+    expect(isOutage(Object.assign(new Error(code), { code, syscall: 'connect' }))).toBe(true)
+    const ofFile = Object.assign(new Error(code), { code, syscall: 'read', path: 'model.onnx' })
+    expect(isOutage(ofFile)).toBe(false)
+  },
+)
+
 it('a query that is cut says that the database is away', async () => {
   const { system } = db.database
   const asleep = [
@@ -73,6 +92,7 @@ it('a connection that answers nothing is given up', async () => {
   const asleep = [
     database.system.query('sleep', 'SELECT pg_sleep(20)', []),
     database.system.run({ name: 'sleep_hot', text: 'SELECT pg_sleep(20)' }, []),
+    sql`SELECT pg_sleep(20)`.execute(database.forTenant('default').kysely),
   ]
 
   for (const failure of await Promise.allSettled(asleep)) {

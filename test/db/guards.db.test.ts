@@ -334,7 +334,7 @@ describe('the guards', () => {
       .execute()
     const { numUpdatedRows } = await kysely
       .updateTable('executions')
-      .set({ status: 'cancelled', ended_at: exampleAt, revision: 2, worker_id: null })
+      .set({ status: 'cancelled', ended_at: exampleAt, revision: 1, worker_id: null })
       .where('id', '=', 'exec_running')
       .executeTakeFirstOrThrow()
 

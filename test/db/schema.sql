@@ -627,10 +627,12 @@ AS $function$
           'A finished execution never changes.');
       END IF;
       IF NEW.fence < OLD.fence OR NEW.revision < OLD.revision OR NEW.take_over_count < OLD.take_over_count
+        OR NEW.fence > OLD.fence + 1 OR NEW.revision > OLD.revision + 1
+        OR NEW.take_over_count > OLD.take_over_count + 1
         OR (NEW.status = 'pending' AND OLD.status <> 'pending')
       THEN
         PERFORM public.refuse_row('executions', 'executions_only_forward', 'restrict_violation',
-          'Fence, revision, take-overs and status of an execution never go back.');
+          'Fence, revision, take-overs and status of an execution never go back, and count one by one.');
       END IF;
       
   IF NEW.status NOT IN ('pending', 'running', 'waiting', 'paused', 'completed', 'escalated', 'cancelled')

@@ -243,6 +243,7 @@ describe('every table', () => {
         'claim_executions',
         'count_unattended',
         'count_vectors',
+        'executions_of',
         'hold_executions',
         'living_workers',
         'release_executions',

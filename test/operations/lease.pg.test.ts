@@ -233,7 +233,7 @@ it('what a call came to is recorded though the connection is cut as it is writte
 })
 
 it.each(['lost', 'written'])(
-  'a commit with an outcome that was cut and %s is there once',
+  'a commit of a write or its outcome that was cut and %s is there once',
   async (which) => {
     const key = await procedureOf('once', 'repeatable')
     // Every commit of an outcome fails once, before or after the database has it.
@@ -256,10 +256,10 @@ it.each(['lost', 'written'])(
       }
     }
     const journal = createJournal({ ...db.database, forTenant }, worker.clock)
-    // The first commit of a shape that holds no outcome is no outcome's: it fails the run, as ever.
+    // A commit that may be lost fails the run, as ever.
     const careful: typeof journal = {
       commit: (claim, commit) =>
-        commit.isOutcome === true
+        commit.mustBeKnown === true
           ? journal.commit(claim, commit)
           : worker.journal.commit(claim, commit),
     }
@@ -345,11 +345,10 @@ it('runs that two workers have lost are tried one at a time, so that one that ki
   const [poison = '', ...others] = [await start(), await start(), await start()]
   const { kysely } = db.database.forTenant('default')
   // As after two deaths that all three shared.
-  await kysely
-    .updateTable('executions')
-    .set({ take_over_count: 2 })
-    .where('id', 'in', [poison, ...others])
-    .execute()
+  for (const take_over_count of [1, 2]) {
+    const lost = kysely.updateTable('executions').set({ take_over_count })
+    await lost.where('id', 'in', [poison, ...others]).execute()
+  }
   let alone = 0
   let atOnce = 0
   await using worker = await another({

@@ -187,9 +187,17 @@ describe('resolveTicket', () => {
     const ids = new Set([...results, later].map(({ triageId }) => triageId))
     expect(ids.size).toBe(1)
     expect(await rowsOf('coverage_gaps')).toHaveLength(before.length + 1)
-    await expect(resolve('change my photo', repeated)).rejects.toMatchObject({
-      code: 'IDEMPOTENCY_KEY_REUSED',
-    })
+    const others = [
+      resolve('change my photo', repeated),
+      resolve('hello', { ...repeated, procedureKey: 'REFUND_DELAY_PLAYBOOK' }),
+      operations.startExecution.invoke(app, agent, {
+        ...repeated,
+        procedureKey: 'REFUND_DELAY_PLAYBOOK',
+      }),
+    ]
+    for (const other of await Promise.allSettled(others)) {
+      expect(other).toMatchObject({ reason: { code: 'IDEMPOTENCY_KEY_REUSED' } })
+    }
   })
 
   it('takes orders in a ticket for words', async () => {

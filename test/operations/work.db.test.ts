@@ -176,8 +176,10 @@ it('what may end workers gets its turn beside a run that does not end', async ()
   const suspect = await procedureOf({ tool: 'read' })
   const { execution } = await start(suspect, { detach: true })
   const { kysely } = db.database.forTenant('default')
-  const lostTwice = kysely.updateTable('executions').set({ take_over_count: 2 })
-  await lostTwice.where('id', '=', execution.id).execute()
+  for (const take_over_count of [1, 2]) {
+    const lost = kysely.updateTable('executions').set({ take_over_count })
+    await lost.where('id', '=', execution.id).execute()
+  }
   const { isBegun, letGo } = held('write')
   await start(await procedureOf({ tool: 'write' }), { detach: true })
 
@@ -186,6 +188,32 @@ it('what may end workers gets its turn beside a run that does not end', async ()
   await vi.waitFor(async () => expect(await statusOf(execution.id)).toBe('resolved'), 15_000)
   letGo()
   await working.stop()
+})
+
+it('goes on working when a listener fails', async () => {
+  const key = await procedureOf({ tool: 'read' })
+  const ids = [await start(key, { detach: true }), await start(key, { detach: true })]
+  const onCarriedOn = vi.fn(() => {
+    throw new Error('a listener')
+  })
+
+  const working = startWorking(app, { pollMs: 10, onCarriedOn })
+  await vi.waitFor(() => expect(onCarriedOn).toHaveBeenCalledTimes(ids.length), 10_000)
+  await working.stop()
+})
+
+it.each([0, 1.5, Number.POSITIVE_INFINITY, 1e12, Number.NaN])('refuses %s runs at once', (n) => {
+  expect(() => startWorking(app, { concurrency: n })).toThrow('a whole number from 1 to 1000')
+})
+
+it('counts nothing by leaps, whoever writes it', async () => {
+  const { execution } = await start(await procedureOf({ tool: 'read' }), { detach: true })
+  const { kysely } = db.database.forTenant('default')
+  for (const forged of [{ fence: 2 ** 40 }, { take_over_count: 9 }, { revision: 2 ** 40 }]) {
+    const update = kysely.updateTable('executions').set(forged).where('id', '=', execution.id)
+    await expect(update.execute()).rejects.toMatchObject({ constraint: 'executions_only_forward' })
+  }
+  await operations.cancelExecution.invoke(app, caller, { executionId: execution.id })
 })
 
 describe('a retry that is far off', () => {
@@ -406,10 +434,6 @@ it('after a restored backup everything that goes on is held, until a person lets
   expect(await statusOf(execution.id)).toBe('paused')
   await operations.resumeExecution.invoke(app, caller, { executionId: execution.id })
   expect(await statusOf(execution.id)).toBe('resolved')
-})
-
-it('a worker without a place for a run is refused', () => {
-  expect(() => startWorking(app, { concurrency: 0 })).toThrow('must be at least 1, found 0')
 })
 
 it('a tool that never returns ends its own run at its time limit, and holds up no other', async () => {
