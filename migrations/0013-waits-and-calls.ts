@@ -10,10 +10,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     GRANT UPDATE (status, attempt, output, error, attempts, exchange, ended_at, revision)
       ON public.step_executions TO stepwarden_app`.execute(db)
-  // What waits, for those who are asked; a row leaves it when it is closed.
-  await sql`
-    CREATE INDEX step_executions_waiting ON public.step_executions (tenant_id, execution_id, ordinal)
-      WHERE status = 'waiting'`.execute(db)
   await sql`
     ALTER TABLE public.executions
       -- The run that has called this one, at which of its steps, and the root of both.
@@ -84,6 +80,7 @@ async function guardExecutions(db: Kysely<unknown>): Promise<void> {
       END IF;
       IF NEW.durability NOT IN ('effect', 'step') OR NEW.mode NOT IN ('automatic', 'guided')
         OR (NEW.idempotency_key IS NULL) <> (NEW.request_hash IS NULL)
+        OR NEW.fence NOT IN (0, 1) OR NEW.take_over_count <> 0
         OR (NEW.parent_id IS NULL) <> (NEW.parent_ordinal IS NULL)
         OR (NEW.parent_id IS NULL) <> (NEW.root_id IS NULL)
         OR (NEW.parent_id IS NULL) <> (NEW.call_path IS NULL)
@@ -103,10 +100,12 @@ async function guardExecutions(db: Kysely<unknown>): Promise<void> {
           'A finished execution never changes.');
       END IF;
       IF NEW.fence < OLD.fence OR NEW.revision < OLD.revision OR NEW.take_over_count < OLD.take_over_count
+        OR NEW.fence > OLD.fence + 1 OR NEW.revision > OLD.revision + 1
+        OR NEW.take_over_count > OLD.take_over_count + 1
         OR (NEW.status = 'pending' AND OLD.status <> 'pending')
       THEN
         PERFORM public.refuse_row('executions', 'executions_only_forward', 'restrict_violation',
-          'Fence, revision, take-overs and status of an execution never go back.');
+          'Fence, revision, take-overs and status of an execution never go back, and count one by one.');
       END IF;
       ${soundExecution}
       -- Whoever has called it looks again. One that works just now keeps the time, and does not wait past it.

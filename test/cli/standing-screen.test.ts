@@ -79,6 +79,8 @@ test('the screen says how often a run was taken over, and what each attempt came
     error: null,
     attempts: 2,
     failedAttempts: [{ ...failed, endedAt: at }],
+    iteration: '',
+    exchange: [],
     startedAt: at,
     endedAt: at,
   } as const

@@ -219,11 +219,18 @@ TABLE executions WITH (fillfactor=80)
   wake_at timestamp(3) with time zone
   selection jsonb
   input_sources jsonb
+  parent_id text COLLATE "C"
+  parent_ordinal integer
+  root_id text COLLATE "C"
+  call_path jsonb
+  calendar jsonb
   CONSTRAINT executions_pkey PRIMARY KEY (tenant_id, id)
+  CREATE UNIQUE INDEX executions_called ON executions USING btree (tenant_id, parent_id, parent_ordinal) WHERE (parent_id IS NOT NULL)
   CREATE INDEX executions_due ON executions USING btree (wake_at) WHERE (status = 'waiting'::text)
   CREATE UNIQUE INDEX executions_idempotency ON executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
   CREATE INDEX executions_in_progress ON executions USING btree (worker_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
   CREATE INDEX executions_unclaimed ON executions USING btree (tenant_id, id) WHERE ((status = ANY (ARRAY['pending'::text, 'running'::text])) AND (worker_id IS NULL))
+  CREATE TRIGGER executions_called_from AFTER UPDATE OF parent_id, parent_ordinal, root_id, call_path, calendar, pins ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_changed AFTER UPDATE ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_change()
   CREATE TRIGGER executions_identity AFTER UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of, idempotency_key, request_hash, pins, tool_contracts, created_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_kept BEFORE DELETE OR TRUNCATE ON executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('An execution is never deleted.')
@@ -369,6 +376,7 @@ TABLE step_executions WITH (fillfactor=90)
   started_at timestamp(3) with time zone NOT NULL
   ended_at timestamp(3) with time zone
   revision bigint NOT NULL
+  exchange jsonb
   CONSTRAINT step_executions_pkey PRIMARY KEY (tenant_id, execution_id, ordinal)
   CREATE TRIGGER step_executions_added BEFORE INSERT ON step_executions FOR EACH ROW EXECUTE FUNCTION guard_step()
   CREATE TRIGGER step_executions_changed AFTER UPDATE ON step_executions FOR EACH ROW EXECUTE FUNCTION guard_step()
@@ -377,12 +385,13 @@ TABLE step_executions WITH (fillfactor=90)
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (status, attempt, output, error, attempts, ended_at, revision) TO stepwarden_app
+  GRANT UPDATE (status, attempt, output, error, attempts, ended_at, revision, exchange) TO stepwarden_app
 
 TABLE tenants
   id text COLLATE "C" NOT NULL
   name text NOT NULL
   created_at timestamp(3) with time zone NOT NULL
+  calendar jsonb
   CONSTRAINT tenants_id_check CHECK ((id ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text))
   CONSTRAINT tenants_pkey PRIMARY KEY (id)
   CREATE TRIGGER tenants_identity BEFORE UPDATE OF id, created_at ON tenants FOR EACH ROW EXECUTE FUNCTION refuse('The id of a tenant never changes.')
@@ -390,7 +399,7 @@ TABLE tenants
   POLICY tenant_rows FOR ALL TO PUBLIC USING (id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (name) TO stepwarden_app
+  GRANT UPDATE (name, calendar) TO stepwarden_app
 
 TABLE tool_contracts
   tenant_id text COLLATE "C" NOT NULL
@@ -567,7 +576,7 @@ AS $function$
         FOR NO KEY UPDATE OF e SKIP LOCKED
       )
       UPDATE public.executions e
-      SET status = 'running', worker_id = own_worker, fence = e.fence + 1, revision = e.revision + 1,
+      SET status = 'running', worker_id = own_worker, fence = e.fence + 1, revision = e.revision + 1, wake_at = NULL,
         started_at = coalesce(e.started_at, clock_timestamp())
       FROM taken WHERE e.tenant_id = taken.tenant_id AND e.id = taken.id
       RETURNING e.tenant_id, e.id, e.fence;
@@ -644,6 +653,11 @@ AS $function$
     PERFORM public.refuse_row('executions', 'executions_sound', 'check_violation',
       'The status of an execution fits its outcome, its reason and its end.');
   END IF;
+      -- Whoever has called it looks again. One that works just now keeps the time, and does not wait past it.
+      IF NEW.parent_id IS NOT NULL AND NEW.ended_at IS NOT NULL THEN
+        UPDATE public.executions p SET wake_at = clock_timestamp(), revision = p.revision + 1
+        WHERE p.tenant_id = NEW.tenant_id AND p.id = NEW.parent_id AND p.ended_at IS NULL;
+      END IF;
       RETURN NULL;
     END
     $function$
@@ -662,13 +676,28 @@ AS $function$
           AND v.procedure_key = NEW.procedure_key
           AND v.version_number = NEW.version_number
           AND v.definition_hash = NEW.definition_hash
-          AND v.status = 'active'
+          AND (v.status = 'active' OR (NEW.parent_id IS NOT NULL AND v.status = 'deprecated'))
       ) THEN
         PERFORM public.refuse_row('executions', 'executions_of_active_version', 'restrict_violation',
           'An execution names an active version by its exact procedure, number and definition hash.');
       END IF;
+      -- A run that is called is of the version that its root has pinned, and hands the same pins on.
+      IF NEW.parent_id IS NOT NULL AND NOT EXISTS (
+        SELECT FROM public.executions p
+        WHERE p.tenant_id = NEW.tenant_id AND p.id = NEW.parent_id AND p.ended_at IS NULL
+          AND p.pins -> NEW.procedure_key ->> 'versionId' = NEW.version_id
+          AND p.pins = NEW.pins
+          AND NEW.root_id = coalesce(p.root_id, p.id)
+      ) THEN
+        PERFORM public.refuse_row('executions', 'executions_of_pinned_version', 'restrict_violation',
+          'A called execution is of the version that was pinned when its root was started.');
+      END IF;
       IF NEW.durability NOT IN ('effect', 'step') OR NEW.mode NOT IN ('automatic', 'guided')
         OR (NEW.idempotency_key IS NULL) <> (NEW.request_hash IS NULL)
+        OR NEW.fence NOT IN (0, 1) OR NEW.take_over_count <> 0
+        OR (NEW.parent_id IS NULL) <> (NEW.parent_ordinal IS NULL)
+        OR (NEW.parent_id IS NULL) <> (NEW.root_id IS NULL)
+        OR (NEW.parent_id IS NULL) <> (NEW.call_path IS NULL)
       THEN
         PERFORM public.refuse_row('executions', 'executions_sound', 'check_violation',
           'An execution has a known durability and mode, and an idempotency key with the hash of its request.');
@@ -705,8 +734,9 @@ AS $function$
         PERFORM public.refuse_row('step_executions', 'step_executions_finished', 'restrict_violation',
           'A finished step never changes.');
       END IF;
+      -- A step that waited may begin, once it was confirmed; one that runs never waits again.
       IF NEW.attempt < OLD.attempt OR NEW.revision < OLD.revision
-        OR (NEW.status = 'running' AND OLD.status <> 'running')
+        OR (NEW.status = 'waiting' AND OLD.status <> 'waiting')
       THEN
         PERFORM public.refuse_row('step_executions', 'step_executions_only_forward', 'restrict_violation',
           'Attempt, revision and status of a step never go back.');

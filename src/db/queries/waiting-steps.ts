@@ -95,7 +95,8 @@ export async function listWaitingSteps(
     ])
     .where('s.status', '=', 'waiting')
     .where('s.kind', 'in', ['ask', 'approval', 'tool'])
-    .where('e.ended_at', 'is', null)
+    // Found by the index of what waits; no index of steps could be kept without a cost for every commit.
+    .where('e.status', '=', 'waiting')
     .orderBy('s.execution_id')
     .orderBy('s.ordinal')
     .limit(page.limit)
