@@ -1,3 +1,4 @@
+import { checkDefinition } from '../checks/check-definition.ts'
 import type { AppContext } from '../context.ts'
 import type { Transaction } from '../db/connect.ts'
 import { insertActivation, updateOpenActivation } from '../db/queries/activations.ts'
@@ -8,7 +9,6 @@ import {
   type ProcedureVersion,
   updateVersionStatus,
 } from '../db/queries/versions.ts'
-import { checkDefinition } from '../domain/checks.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { nextVersionStatus } from '../domain/version.ts'
 import { literalPatterns } from '../search/literal.ts'

@@ -1,3 +1,4 @@
+import { checkDefinition } from '../checks/check-definition.ts'
 import type { AppContext } from '../context.ts'
 import type { Transaction } from '../db/connect.ts'
 import { listEmbeddingModels } from '../db/queries/embedding-models.ts'
@@ -9,7 +10,6 @@ import {
 import { insertContracts } from '../db/queries/tool-contracts.ts'
 import type { VersionContent } from '../db/queries/versions.ts'
 import { sha256 } from '../domain/canonical.ts'
-import { checkDefinition } from '../domain/checks.ts'
 import { definitionHash } from '../domain/definition.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Id } from '../domain/ids.ts'

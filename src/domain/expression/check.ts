@@ -26,17 +26,19 @@ import {
 
 /**
  * Infers the type of an expression and finds what cannot work, before anything runs. `expected` is what it must give:
- * `booleanType` for a condition, a list for `forEach`. `type` is that of the JSON that `evaluate` gives. Findings stand
- * in the order in which parts are evaluated.
+ * `booleanType` for a condition, a list for `forEach`. `guards` are paths that exist and are not null by then, whatever
+ * the expression itself asks. `type` is that of the JSON that `evaluate` gives. Findings stand in the order in which
+ * parts are evaluated.
  */
 export function checkExpression(
   expression: Expression,
   types: ScopeTypes,
   expected?: Type,
+  guards: readonly LinkPath[] = [],
 ): { readonly type: Type; readonly findings: readonly Finding[] } {
   const report = new Report(expression.source)
   const checker = new Checker(report, types)
-  const type = checker.infer(expression.node, [])
+  const type = checker.infer(expression.node, guards)
   if (expected !== undefined) checker.expect(expression.node, type, expected, 'the expression')
   return { type: jsonTypeOf(type), findings: report.findings }
 }
@@ -47,8 +49,9 @@ export function inferReference(
   types: ScopeTypes,
   report: Report,
   needsValue: boolean,
+  guards: readonly LinkPath[],
 ): Type {
-  return new Checker(report, types).read(node, [], needsValue)
+  return new Checker(report, types).read(node, guards, needsValue)
 }
 
 type Guards = readonly LinkPath[]

@@ -56,6 +56,17 @@ export function pathOf(node: Node): LinkPath | undefined {
 
 /** Paths that exist and are not null once a condition was found to be true, or false. */
 export function proofsOf(node: Node, truth: boolean): readonly LinkPath[] {
+  const known = truth ? provenByTrue : provenByFalse
+  const proofs = known.get(node) ?? findProofs(node, truth)
+  known.set(node, proofs)
+  return proofs
+}
+
+// A long chain of conditions asks for those of its left side at each of its operators.
+const provenByTrue = new WeakMap<Node, readonly LinkPath[]>()
+const provenByFalse = new WeakMap<Node, readonly LinkPath[]>()
+
+function findProofs(node: Node, truth: boolean): readonly LinkPath[] {
   switch (node.kind) {
     case 'has': {
       const path = pathOf(node.path)
