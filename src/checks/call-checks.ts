@@ -1,7 +1,8 @@
-import { type Type, typeOfSchema } from '../domain/expression.ts'
+import type { Type } from '../domain/expression.ts'
 import type { CallStep } from '../domain/step.ts'
 import type { DefinitionCheck } from './check.ts'
 import type { Path } from './findings.ts'
+import { typeOfInput } from './step-types.ts'
 
 /** Levels of calls below a run that was started; DESIGN's limit, which the executor holds as well. */
 const maxLevels = 8
@@ -29,7 +30,7 @@ export function checkCall(check: DefinitionCheck, step: CallStep, path: Path): T
     const message = `the calls below this go ${levels} levels deep; ${maxLevels} are allowed, make the chain shorter`
     check.add('call-depth', at, message)
   }
-  return typeOfSchema(found.input ?? { type: 'object' })
+  return typeOfInput(found.input)
 }
 
 /** Follows calls from a procedure on: the first way back to the definition, or else how deep they go. */

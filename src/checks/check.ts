@@ -9,10 +9,9 @@ import {
   parseExpression,
   type ScopeTypes,
   type Type,
-  typeOfSchema,
   typeOfValue,
 } from '../domain/expression.ts'
-import type { Json, JsonSchema } from '../domain/json.ts'
+import type { Json } from '../domain/json.ts'
 import { type Problem, pathText } from '../domain/problem.ts'
 import { checkTemplate, parseTemplate, type Template } from '../domain/template.ts'
 import type { FindProcedure } from './called-procedure.ts'
@@ -23,9 +22,10 @@ import { pathKey } from './node-key.ts'
 import { ReadReport } from './read-report.ts'
 import type { RuleId } from './rules.ts'
 import { buildStepTable, type StepEntry, type StepTable } from './step-table.ts'
-import { type FindContract, StepTypes } from './step-types.ts'
+import { type FindContract, StepTypes, typeOfInput } from './step-types.ts'
 import { domainOf, isNothing, type Tokens } from './tokens.ts'
-import { joinWorlds, mergeTo, type Relevance, statusBits, statusOf, type World } from './worlds.ts'
+import { WorldBudget } from './world-budget.ts'
+import { statusBits, statusOf, type World } from './worlds.ts'
 
 /** Where in a definition something is evaluated, and what is in scope there besides the rest. */
 export interface Place {
@@ -43,19 +43,6 @@ export interface Place {
 /** The end of a run: every step may have been passed. */
 export const atEnd: Place = { before: Number.POSITIVE_INFINITY, loops: [] }
 
-/**
- * Work, in copies of a value, up to which so many worlds are kept apart, each of which knows so much. Beyond it they are
- * merged sooner: then less is certain, and what is not certain is told.
- */
-const budgets = [
-  { spent: 300_000, mostWorlds: 32, mostKnown: 64 },
-  { spent: 600_000, mostWorlds: 4, mostKnown: 32 },
-  { spent: Number.POSITIVE_INFINITY, mostWorlds: 1, mostKnown: 12 },
-] as const
-
-/** Work after which what repeats itself is left out; `too-complex` says so. */
-const enough = 4_000_000
-
 /** What is known while one definition is checked: its steps, their types, and what was found. */
 export class DefinitionCheck {
   readonly definition: Definition
@@ -65,7 +52,7 @@ export class DefinitionCheck {
   readonly table: StepTable
   readonly types: StepTypes
   readonly liveness = new Liveness()
-  readonly #keys: readonly string[]
+  readonly #budget: WorldBudget
   readonly #input: Type
   readonly #policy: Type
   readonly #expressions = new Map<string, ReturnType<typeof parseExpression>>()
@@ -74,12 +61,6 @@ export class DefinitionCheck {
   /** The paths that keys of values stand for. */
   readonly #paths = new Map<string, LinkPath>()
   readonly #readPaths: LinkPath[] = []
-  #spent = 0
-  #asked: Relevance & { readonly from: number } = {
-    from: -1,
-    steps: [],
-    isValueAsked: () => true,
-  }
   /** The place of the document that the walk has come to: what is asked about before it no longer matters. */
   now = 0
   /** The type of what the run gives when it resolves; without `output` it is that of whatever completed last. */
@@ -90,9 +71,9 @@ export class DefinitionCheck {
     this.findContract = findContract
     this.findProcedure = findProcedure
     this.table = buildStepTable(definition.steps)
-    this.#keys = [...this.table.keys()]
+    this.#budget = new WorldBudget(this.liveness, [...this.table.keys()])
     this.types = new StepTypes(definition.steps, findContract, findProcedure)
-    this.#input = definition.input === undefined ? anyObject : typeOfInput(definition.input)
+    this.#input = typeOfInput(definition.input)
     this.#policy = typeOfValue(definition.policy ?? {})
   }
 
@@ -102,7 +83,7 @@ export class DefinitionCheck {
 
   /** Whether so much was done that what is left can only be done in part. */
   get isExhausted(): boolean {
-    return this.#spent > enough
+    return this.#budget.isExhausted
   }
 
   /** All paths that expressions and templates read, as far as they were checked. */
@@ -169,25 +150,7 @@ export class DefinitionCheck {
 
   /** The worlds without those that nothing tells apart any more, and no more than the work so far allows. */
   trim(worlds: readonly World[], from = this.now): readonly World[] {
-    if (worlds.length <= 1) return worlds
-    if (from !== this.#asked.from) {
-      const steps = this.#keys.flatMap((key, place) =>
-        this.liveness.isStepAsked(key, from) ? [place] : [],
-      )
-      this.#asked = { from, steps, isValueAsked: (key) => this.liveness.isAsked(key, from) }
-    }
-    const known = worlds.reduce((sum, { values }) => sum + values.size, 0)
-    this.#spent += worlds.length * (8 + this.#asked.steps.length) + 4 * known
-    return joinWorlds(worlds, this.#asked, this.#budget.mostWorlds)
-  }
-
-  #merge(worlds: readonly World[]): readonly World[] {
-    this.#spent += worlds.reduce((sum, { values }) => sum + 2 * values.size, worlds.length)
-    return mergeTo(worlds, this.#budget.mostWorlds)
-  }
-
-  get #budget(): (typeof budgets)[number] {
-    return budgets.find(({ spent }) => this.#spent <= spent) ?? budgets[2]
+    return this.#budget.join(worlds, from)
   }
 
   /** Paths that exist and are not null in all worlds, because conditions before asked for them. */
@@ -267,13 +230,9 @@ export class DefinitionCheck {
     return {
       placeOf: (key) => this.table.get(key)?.place,
       domainOf: (path) => this.domain(path, place),
-      isKept: (key, known) => known < this.#budget.mostKnown && this.liveness.isRepeated(key),
-      // Within one expression it is not worth to look for worlds that are the same.
-      trim: (worlds) =>
-        worlds.length <= 2 * this.#budget.mostWorlds ? worlds : this.#merge(worlds),
-      spend: (count) => {
-        this.#spent += count
-      },
+      isKept: (key, known) => this.#budget.isKept(key, known),
+      trim: (worlds) => this.#budget.merge(worlds),
+      spend: (count) => this.#budget.spend(count),
       ...(own !== undefined && { own }),
     }
   }
@@ -313,11 +272,3 @@ export class DefinitionCheck {
 
 /** Where nothing can come to, nothing is read that was not asked for. */
 const deadRules: readonly RuleId[] = ['unguarded-value', 'unguarded-step']
-
-const anyObject: Type = typeOfSchema({ type: 'object' })
-
-/** A playbook that names its input reads no other: a name that it does not declare is a slip of the pen. */
-function typeOfInput(input: JsonSchema): Type {
-  const isClosed = input.properties !== undefined && input.additionalProperties === undefined
-  return typeOfSchema(isClosed ? { ...input, additionalProperties: false } : input)
-}

@@ -15,7 +15,7 @@ export function checkRouting(check: DefinitionCheck): void {
   if (internal !== true) {
     const count = new Set(issuePatterns.map(folded)).size
     if (count < minPatterns) {
-      const message = `${count} patterns; with at least ${minPatterns} in customers' words search finds the playbook far more often`
+      const message = `${count === 1 ? '1 pattern' : `${count} patterns`}; with at least ${minPatterns} in customers' words search finds the playbook far more often`
       check.add('few-patterns', ['issuePatterns'], message)
     }
     for (const [index, pattern] of issuePatterns.entries()) {

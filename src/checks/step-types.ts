@@ -10,6 +10,7 @@ import {
   type Type,
   typeOfSchema,
 } from '../domain/expression.ts'
+import type { JsonSchema } from '../domain/json.ts'
 import { type Step, type ToolStep, walkSteps } from '../domain/step.ts'
 import type { ToolContract } from '../domain/tool.ts'
 import type { FindProcedure } from './called-procedure.ts'
@@ -83,4 +84,10 @@ export class StepTypes {
     if ('end' in step) return objectType({ text: nullOr(stringType) })
     return nullType
   }
+}
+
+/** A playbook that names its input takes and reads no other: a name that it does not declare is a slip of the pen. */
+export function typeOfInput(input: JsonSchema = { type: 'object' }): Type {
+  const isClosed = input.properties !== undefined && input.additionalProperties === undefined
+  return typeOfSchema(isClosed ? { ...input, additionalProperties: false } : input)
 }
