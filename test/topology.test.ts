@@ -31,7 +31,16 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   mcp: [...foundations, 'context.ts', 'operations'],
   // `serve` opens the other doors.
   // `doctor` looks beneath the operations, at the database itself.
-  cli: [...foundations, 'context.ts', 'operations', 'http', 'mcp', 'db/queries/health.ts'],
+  // `check` looks at files alone, with no service behind it.
+  cli: [
+    ...foundations,
+    'checks',
+    'context.ts',
+    'operations',
+    'http',
+    'mcp',
+    'db/queries/health.ts',
+  ],
   // The web pages know the service by its HTTP API alone.
   console: [],
 }
