@@ -73,7 +73,7 @@ export class StepTypes {
       // Without a choice and without another way the run has ended.
       return objectType({ chosen: step.otherwise === undefined ? texts : nullOr(texts) })
     }
-    if ('ask' in step) return typeOfSchema(step.answer)
+    if ('ask' in step) return typeOfInput(step.answer)
     if ('approval' in step) return objectType({ approvedBy: listType(stringType) })
     if ('call' in step) {
       const called = this.#findProcedure(step.call)
@@ -86,7 +86,10 @@ export class StepTypes {
   }
 }
 
-/** A playbook that names its input takes and reads no other: a name that it does not declare is a slip of the pen. */
+/**
+ * The type of an input, or of an answer. What names its fields takes and gives no others: a name that it does not declare
+ * is a slip of the pen.
+ */
 export function typeOfInput(input: JsonSchema = { type: 'object' }): Type {
   const isClosed = input.properties !== undefined && input.additionalProperties === undefined
   return typeOfSchema(isClosed ? { ...input, additionalProperties: false } : input)

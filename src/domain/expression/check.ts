@@ -168,7 +168,7 @@ class Checker {
         if (node.key.kind === 'literal' && typeof node.key.value === 'string') {
           return this.#field(node, of, node.key.value, guards, needsValue)
         }
-        return this.#item(node, of, key, needsValue)
+        return this.#item(node, of, key, guards, needsValue)
       }
       default:
         return this.infer(node, guards)
@@ -210,7 +210,13 @@ class Checker {
   }
 
   /** An item of a list, or a field of an object by a computed key. */
-  #item(node: Node & { kind: 'index' }, of: Type, key: Type, needsValue: boolean): Type {
+  #item(
+    node: Node & { kind: 'index' },
+    of: Type,
+    key: Type,
+    guards: Guards,
+    needsValue: boolean,
+  ): Type {
     if (of.kind === 'any') return anyType
     const found: Type[] = []
     for (const member of membersOf(of)) {
@@ -226,7 +232,12 @@ class Checker {
       return anyType
     }
     const type = unionOf(found)
-    if (type.kind === 'any' && needsValue) this.#report.untyped(node)
+    if (!needsValue) return type
+    const path = pathOf(node)
+    // A place that is written out may lie behind the end of the list; one that is computed comes of its size.
+    const isCertain = node.key.kind !== 'literal' || (path !== undefined && isGuarded(path, guards))
+    if (type.kind === 'any') this.#report.untyped(node)
+    else if (!isCertain) this.#report.absent(node)
     return type
   }
 
