@@ -31,6 +31,11 @@ export function checkEnds(walk: Walk): void {
     if (when === undefined) continue
     resolving = walk.holding(when, ['completionConditions', index, 'when'], resolving, atEnd).yes
   }
+  if (walk.resolving.length === 0) {
+    const message =
+      'no way through the steps comes to their end or to an end that is resolved, so every run is handed over or declined; see what ends it, also the escalation rules'
+    check.add('never-resolves', ['steps'], message)
+  }
   if (completionConditions === undefined) {
     const message =
       'no completion condition: the run counts as resolved whenever its steps come to an end; say what must hold then'
@@ -68,7 +73,10 @@ function checkRule(walk: Walk, when: string, path: Path, index: number): void {
     check.add('never-holds', path, message)
   } else if (walk.rules.dueOf(index) !== undefined) {
     const keys = [...(check.parsed(when, path)?.reads.steps ?? [])].map((key) => `steps.${key}`)
-    const message = `no run is tested by this: it would be once ${keys.join(' and ')} have ended, and no way leads through all of them; write a rule for each way`
+    const message =
+      keys.length === 0
+        ? 'no run is tested by this: what is tested before it always ends the run; correct that, or remove the rule'
+        : `no run is tested by this: it would be once ${keys.join(' and ')} have ended, and no way leads through all of them; write a rule for each way`
     check.add('rule-never-due', path, message)
   }
 }

@@ -52,6 +52,7 @@ export const rules = {
   'kind-unavailable': error('a kind of step that this version of the service does not run'),
   'unguarded-value': warning('a value that may be absent or null, read without asking first'),
   untyped: warning('a value that no schema describes'),
+  'never-resolves': warning('a playbook that no way leads through to its end'),
   'choice-missing': warning('a `choose` over listed values that leaves one of them out'),
   'unguarded-write': warning('a write that is not idempotent, and that no condition guards'),
   'text-sourced-guard': warning('a guard of a write that the customer’s text could satisfy'),

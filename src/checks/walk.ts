@@ -44,6 +44,11 @@ export class Walk {
       worlds = this.holding(when, ['preconditions', index, 'when'], worlds, place).yes
     }
     worlds = this.rules.atStart(worlds)
+    if (worlds.length === 0) {
+      const message =
+        'nothing comes here: an escalation rule that is tested before the first step always holds; correct that rule'
+      check.add('unreachable-step', ['steps', 0], message)
+    }
     const rest = this.list({ steps: check.definition.steps, path: ['steps'] }, worlds, {
       loops: [],
     })
@@ -79,7 +84,7 @@ export class Walk {
       if (going.length === 0 && !isDead) {
         isDead = true
         const before = steps[index - 1]?.key ?? ''
-        const message = `nothing comes here: every way through '${before}' before it ends the run; take one of the two away, or guard the end with 'when'`
+        const message = `nothing comes here: every way through '${before}' before it ends the run, by an end or by a rule; take one of the two away, or guard the end with 'when'`
         this.check.add('unreachable-step', [...path, index], message)
       }
       going = this.#step(entry, going, { ...around, before: entry.place })

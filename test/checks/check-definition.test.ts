@@ -186,7 +186,7 @@ describe('checkDefinition', () => {
   it('finds steps after the end', () => {
     expect(
       findings({
-        steps: [look, { key: 'stop', action: 'Stop', end: 'declined' }, { ...look, key: 'late' }],
+        steps: [look, { key: 'stop', action: 'Stop', end: 'resolved' }, { ...look, key: 'late' }],
       }),
     ).toEqual(['error unreachable-step steps[2]'])
   })
