@@ -1,14 +1,15 @@
 import type { Liveness } from './liveness.ts'
-import { joinWorlds, mergeTo, type Relevance, type World } from './worlds.ts'
+import { isCondition, joinWorlds, mergeTo, type Relevance, type World } from './worlds.ts'
 
 /**
  * Work, in copies of a value, up to which so many worlds are kept apart, each of which knows so much. Beyond it they are
  * merged sooner: then less is certain, and what is not certain is told.
  */
 const stages = [
-  { spent: 300_000, mostWorlds: 32, mostKnown: 64 },
-  { spent: 600_000, mostWorlds: 4, mostKnown: 32 },
-  { spent: Number.POSITIVE_INFINITY, mostWorlds: 1, mostKnown: 12 },
+  { spent: 250_000, mostWorlds: 32, mostKnown: 64, keepsConditions: true },
+  { spent: 400_000, mostWorlds: 4, mostKnown: 24, keepsConditions: true },
+  // A value that is listed may still say which choices are left; a condition hardly stands there twice.
+  { spent: Number.POSITIVE_INFINITY, mostWorlds: 1, mostKnown: 12, keepsConditions: false },
 ] as const
 
 /** Work after which what repeats itself is left out; `too-complex` says so. */
@@ -41,7 +42,10 @@ export class WorldBudget {
 
   /** Whether a value or condition is worth to be known to a world that knows so many already. */
   isKept(key: string, known: number): boolean {
-    return known < this.#stage.mostKnown && this.#liveness.isRepeated(key)
+    const { mostKnown, keepsConditions } = this.#stage
+    return (
+      known < mostKnown && (keepsConditions || !isCondition(key)) && this.#liveness.isRepeated(key)
+    )
   }
 
   /** The worlds without those that nothing asked about at a place or after it tells apart, and not too many of them. */

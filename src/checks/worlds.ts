@@ -1,5 +1,5 @@
 import type { StepStatus } from '../domain/execution.ts'
-import { isExclusion } from './tokens.ts'
+import { isExclusion, type Tokens, truthTokens } from './tokens.ts'
 
 /**
  * The abstract interpretation of a definition goes from point to point with a list of *worlds*. Each stands for all
@@ -118,6 +118,7 @@ function keyOf({ statuses, values }: World, { steps }: Relevance): string {
 
 /** The one world that allows what either does. */
 function mergeWorlds(a: World, b: World): World {
+  if (a === b) return a
   const isSame = a.statuses === b.statuses
   const statuses = isSame
     ? a.statuses
@@ -126,15 +127,23 @@ function mergeWorlds(a: World, b: World): World {
   for (const [key, tokens] of a.values) {
     const others = b.values.get(key)
     if (others === undefined) continue
-    if (others === tokens) {
-      values.set(key, tokens)
-      continue
-    }
-    const all = [...new Set([...tokens, ...others])].filter(
-      // Only what both exclude is excluded.
-      (token) => !isExclusion(token) || (tokens.includes(token) && others.includes(token)),
-    )
-    values.set(key, all.sort())
+    const all = unionOf(tokens, others)
+    // A condition that may be either is one of which nothing is known.
+    if (all.length < truthTokens.length || !isCondition(key)) values.set(key, all)
   }
   return { statuses, values }
+}
+
+function unionOf(a: Tokens, b: Tokens): Tokens {
+  if (a === b || (a.length === b.length && a.every((token, at) => token === b[at]))) return a
+  const all = [...a.filter((token) => !b.includes(token)), ...b]
+  // Only what both exclude is excluded.
+  return all
+    .filter((token) => !isExclusion(token) || (a.includes(token) && b.includes(token)))
+    .sort()
+}
+
+/** Whether a key stands for a condition: one of a path has no brackets; see node-key.ts. */
+export function isCondition(key: string): boolean {
+  return key.includes('(')
 }

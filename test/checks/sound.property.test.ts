@@ -200,10 +200,10 @@ test('a playbook without errors never fails for what the checks are there to rul
         expect(disproved, JSON.stringify(end.reason)).not.toContain(end.reason?.code)
       }
     }),
-    { numRuns: 4_000 },
+    { numRuns: 1_500 },
   )
   // Enough of them are sound, or this would prove nothing.
-  expect(sound).toBeGreaterThan(100)
+  expect(sound).toBeGreaterThan(40)
 })
 
 test('what is told to be never reached, or never to hold, never is', () => {
@@ -219,7 +219,7 @@ test('what is told to be never reached, or never to hold, never is', () => {
         for (const claim of claims) expect(breaks(parsed.definition, walked, claim)).toBe(false)
       }
     }),
-    { numRuns: 4_000 },
+    { numRuns: 1_500 },
   )
 })
 
@@ -227,11 +227,13 @@ test('what is told to be never reached, or never to hold, never is', () => {
 function breaks(checked: Definition, { rows, end }: Walked, { rule, path }: Finding): boolean {
   const links = path.split(/[.[\]]+/).filter((link) => link !== '')
   if (links[0] === 'escalationRules') {
-    // Of a run that another rule has ended the record does not tell whether this one was tested.
+    // Of a run that was escalated the record does not tell whether a rule was tested.
     const ofRules = end.conditions.filter(({ kind }) => kind === 'rule')
     const { verdict } = ofRules[Number(links[1])] ?? {}
-    const isEnded = ofRules.some((one) => one.verdict === 'matched')
-    return verdict === 'matched' || (rule === 'rule-never-due' && verdict === 'clear' && !isEnded)
+    const isEscalated = end.status === 'escalated'
+    return (
+      verdict === 'matched' || (rule === 'rule-never-due' && verdict === 'clear' && !isEscalated)
+    )
   }
   if (links[0] === 'completionConditions') {
     const { verdict } =
