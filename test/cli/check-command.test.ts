@@ -128,7 +128,7 @@ test('answers in SARIF', async () => {
         ({ id }: { id: string }) => id === 'unknown-reference',
       ),
       level: 'error',
-      message: { text: expect.stringContaining("there are: etaBusinessDays, state") },
+      message: { text: expect.stringContaining('there are: etaBusinessDays, state') },
       locations: [
         {
           physicalLocation: {
