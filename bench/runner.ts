@@ -24,9 +24,9 @@ const plan = compilePlan(
   requireDefinition(definition),
   new Map([[contract.name, { contract, contractHash }]]),
 )
-const flags = { cancelRequested: false, pauseRequested: false }
+const committed = { flags: { cancelRequested: false, pauseRequested: false }, isLeft: false }
 const ports: RunnerPorts = {
-  journal: { commit: async () => flags },
+  journal: { commit: async () => committed },
   tools: createToolRegistry([tool]),
   clock: { now: () => Date.now() },
 }

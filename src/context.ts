@@ -5,13 +5,13 @@ import { type Database, openDatabase } from './db/connect.ts'
 import { createJournal } from './db/journal.ts'
 import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
+import { createServerClock } from './db/server-clock.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
 import { ServiceError } from './domain/errors.ts'
-import type { Id } from './domain/ids.ts'
 import type { Tool } from './domain/tool.ts'
 import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts'
 import { createPlanCache, type PlanCache } from './executor/plan-cache.ts'
-import type { Boundary, Claim, Clock, Journal } from './executor/ports.ts'
+import type { Boundary, Clock, Journal } from './executor/ports.ts'
 import { createLogger, type Logger } from './logger.ts'
 import type { ReplyModel } from './reply/model.ts'
 import { withRest } from './reply/resting-model.ts'
@@ -31,8 +31,6 @@ export interface AppContext extends AsyncDisposable {
   readonly plans: PlanCache
   readonly clock: Clock
   readonly worker: Worker
-  /** Executions that this process had to leave and could not give back yet, by id: nobody works on them. */
-  readonly abandoned: Map<Id<'execution'>, Claim>
   readonly log: Logger
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
 }
@@ -46,6 +44,7 @@ export interface ContextOptions {
   readonly hostedEmbedder?: Embedder
   /** Default: the hosted model of the configuration; none without a key. */
   readonly replyModel?: ReplyModel
+  /** Default: on a server that server's time, else this machine's. */
   readonly clock?: Clock
   /** Told at each boundary between which a crash must be harmless; tests stop the process there. */
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
@@ -84,7 +83,7 @@ export async function createContext(
   config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai'> & HostedModelConfig,
   options: ContextOptions = {},
 ): Promise<AppContext> {
-  const clock = options.clock ?? systemClock
+  const clock = options.clock ?? (database.kind === 'postgres' ? createServerClock() : systemClock)
   const log = createLogger(config.logLevel)
   const tools = createToolRegistry(options.tools ?? (await loadTools(config, database, clock)))
   const embedders = await openEmbedders(database, config, options, log)
@@ -101,7 +100,6 @@ export async function createContext(
     plans: createPlanCache(),
     clock,
     worker,
-    abandoned: new Map(),
     log,
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     async [Symbol.asyncDispose]() {

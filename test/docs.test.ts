@@ -9,6 +9,7 @@ import { resolve } from './examples/library.ts'
 import { withModels } from './examples/models.ts'
 import { loadAndResolve } from './examples/playbook.ts'
 import { tools } from './examples/tools.ts'
+import { storeAndWork } from './examples/work.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pages = [
@@ -23,6 +24,7 @@ describe('the pages', () => {
     ['library', 'library'],
     ['playbook', 'library'],
     ['models', 'library'],
+    ['work', 'library'],
   ])('show the example %s.ts as it runs here', (name, page) => {
     const example = readFileSync(join(root, `test/examples/${name}.ts`), 'utf8')
 
@@ -59,7 +61,7 @@ describe('the examples', () => {
     rmSync(folder, { recursive: true, force: true })
   }, 60_000)
 
-  it('load a playbook and answer a ticket with it', async () => {
+  it('load a playbook, answer a ticket with it, and work on a stored run', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'stepwarden-docs-'))
     const said = vi.spyOn(console, 'log').mockImplementation(() => {})
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -70,6 +72,10 @@ describe('the examples', () => {
     expect(reply).toBe('Your refund is processing.')
     expect(said).toHaveBeenCalledWith('search', { transactionId: 'text' })
     expect(warned).not.toHaveBeenCalled()
+
+    // What the page does next.
+    expect(await storeAndWork(folder)).toBe('resolved')
+    expect(said).toHaveBeenCalledWith('carried on', expect.stringMatching(/^exec_/))
     rmSync(folder, { recursive: true, force: true })
   }, 60_000)
 

@@ -318,14 +318,20 @@ export async function conduct(
     const first = start(0)
     const beside = isBeside ? start(1) : undefined
     await Promise.all([first.ready, beside?.ready])
-    for (let index = 0; index < (isBeside ? 16 : 8); index++) {
-      await client.startExecution({
-        procedureKey: 'CHAOS_REPEATABLE',
-        input: { customerId: `alone-${round}-${index}` },
-        detach: true,
-      })
+    // Those of the first lot may all have ended before eight of them are seen at work at once.
+    for (let lot = 0; (await count(`FROM executions WHERE status = 'running'`)) < 8; lot++) {
+      for (let index = 0; index < (isBeside ? 16 : 8); index++) {
+        await client.startExecution({
+          procedureKey: 'CHAOS_REPEATABLE',
+          input: { customerId: `alone-${round}-${lot}-${index}` },
+          detach: true,
+        })
+      }
+      for (let tries = 0; tries < 100 && (await open()) > 0; tries++) {
+        if ((await count(`FROM executions WHERE status = 'running'`)) >= 8) break
+        await sleep(2)
+      }
     }
-    while ((await count(`FROM executions WHERE status = 'running'`)) < 8) await sleep(2)
     first.child.kill('SIGKILL')
     await first.ended
     const startedAt = performance.now()

@@ -1,6 +1,6 @@
 import { type AppContext, openContext } from '../../src/context.ts'
 import type { TenantDb } from '../../src/db/connect.ts'
-import { insertExecution } from '../../src/db/queries/executions.ts'
+import { firstClaim, insertExecution } from '../../src/db/queries/executions.ts'
 import { findActiveVersion, type ProcedureVersion } from '../../src/db/queries/versions.ts'
 import type { Durability } from '../../src/domain/execution.ts'
 import { newId } from '../../src/domain/ids.ts'
@@ -123,7 +123,7 @@ async function runOnce(
     input: playbook.inputOf(index),
     ticket: null,
   }
-  const claim = await insertExecution(db, {
+  const isNew = await insertExecution(db, {
     start,
     version,
     durability,
@@ -135,7 +135,8 @@ async function runOnce(
     idempotencyKey: null,
     requestHash: null,
   })
-  if (claim === undefined) throw new TypeError('an execution without a key is always new')
+  if (!isNew) throw new TypeError('an execution without a key is always new')
+  const claim = firstClaim(start)
   const { end } = await runExecution(app, plan, initialState(plan, start), claim, durability)
   mustBeResolved(end?.outcome, end?.reason)
 }

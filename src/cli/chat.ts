@@ -4,6 +4,7 @@ import { namingArguments } from './argument-names.ts'
 import { type Command, showAnswer } from './command.ts'
 import { commands } from './commands.ts'
 import { reportFailure } from './failures.ts'
+import { carryOnLeft } from './left-runs.ts'
 import { runProgram } from './program.ts'
 import type { Shell } from './shell.ts'
 import { resolveText, runTicket } from './ticket-commands.ts'
@@ -42,6 +43,7 @@ export const chat: Command = {
   notes: `Without any command, at a terminal, stepwarden opens it as well.\n\n${help}`,
   async run(shell) {
     shell.isSession = true
+    await carryOnLeft(shell)
     const session = new Session(shell)
     await session.toEnd()
     return { output: { left: true }, screen: '' }
@@ -96,6 +98,8 @@ class Session {
       reportFailure(terminal, this.#shell.explain(error))
     } finally {
       this.#isWorking = false
+      // It was the command that was to end, not the session.
+      this.#shell.isInterrupted = false
       terminal.print('')
     }
     return undefined

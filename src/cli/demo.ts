@@ -1,4 +1,5 @@
 import type { Answer, Command } from './command.ts'
+import { carryOnLeft } from './left-runs.ts'
 import { seedProcedures, seedScreen } from './seed.ts'
 import type { Shell } from './shell.ts'
 import { resolveText } from './ticket-commands.ts'
@@ -31,6 +32,7 @@ async function runDemo(shell: Shell): Promise<Answer> {
       0,
     ),
   )
+  await carryOnLeft(shell)
   const seeded = await seedProcedures(shell)
   terminal.print(`\n${seedScreen(terminal, seeded)}`)
 

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { AppContext } from '../context.ts'
 import {
+  countResting,
   countUnattended,
   findAuditProblem,
   hasTenant,
@@ -35,7 +36,7 @@ const recentAuditEvents = 1_000
 export const doctor: Command = {
   path: 'doctor',
   summary: 'Look at everything that Stepwarden needs, and say what to do about what is not right',
-  notes: `It exits with 0 when nothing fails, and with ${exitCodes.disagrees[0]} when something does. It carries no interrupted run on.`,
+  notes: `It exits with 0 when nothing fails, and with ${exitCodes.disagrees[0]} when something does. It carries no run on.`,
   options: [
     {
       usage: '--after-restore',
@@ -43,8 +44,8 @@ export const doctor: Command = {
     },
   ],
   async run(shell, given) {
-    const held = given.has('after-restore') ? await hold(shell) : []
-    const checks = [...held, ...(await examine(shell))]
+    const held = given.has('after-restore') ? await hold(shell) : undefined
+    const checks = [...(held?.checks ?? []), ...(await examine(shell))]
     const fails = checks.filter(({ status }) => status === 'fail').length
     const warns = checks.filter(({ status }) => status === 'warn').length
     const verdict =
@@ -52,22 +53,24 @@ export const doctor: Command = {
         ? 'All is well.'
         : `${countText(fails, 'failure')}, ${countText(warns, 'warning')}.`
     return {
-      output: { ok: fails === 0, checks },
+      output: { ok: fails === 0, ...(held && { held: held.count }), checks },
       screen: [...checks.map((check) => checkLine(shell.terminal, check)), '', verdict].join('\n'),
       exitCode: fails === 0 ? exitCodes.done[0] : exitCodes.disagrees[0],
     }
   },
 }
 
-async function hold(shell: Shell): Promise<readonly Check[]> {
+async function hold(
+  shell: Shell,
+): Promise<{ readonly count: number; readonly checks: readonly Check[] }> {
   // Opened without carrying anything on: that is what must not happen.
   await shell.bareApp()
   const { held } = await shell.call(holdExecutions, {})
   const text =
     held === 0
-      ? 'no run was going on in the backup'
-      : `${countText(held, 'run')} paused: they may have acted since the backup. Compare each with what its tools have done ('stepwarden executions list --status paused'), then resume or cancel it`
-  return [{ name: 'restore', status: held === 0 ? 'ok' : 'warn', text }]
+      ? '0 runs held: every run of the backup had ended or was paused already'
+      : `${countText(held, 'run')} held, of all tenants: they are paused now, as they may have acted since the backup. Compare each with what its tools have done ('stepwarden executions list --status paused'), then resume or cancel it`
+  return { count: held, checks: [{ name: 'restore', status: held === 0 ? 'ok' : 'warn', text }] }
 }
 
 function checkLine(terminal: Terminal, { name, status, text }: Check): string {
@@ -157,18 +160,30 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
     )
   })
   await look(checks, 'reply model', () => examineReplyModel(shell, app))
-  await look(checks, 'executions', async () => {
-    const count = await countUnattended(app.database, app.worker.id)
-    return count === 0
-      ? ok('none is interrupted')
-      : warn(`${countText(count, 'execution')} interrupted; the next command carries them on`)
-  })
+  await look(checks, 'executions', () => examineExecutions(app, tenantId))
   await look(checks, 'audit', async () => {
     const problem = await findAuditProblem(app.database, tenantId, recentAuditEvents)
     return problem === undefined
       ? ok(`the chain of the last ${recentAuditEvents} events is whole`)
       : fail(`${problem} Somebody wrote past the service: find out who, and restore from a backup.`)
   })
+}
+
+async function examineExecutions(
+  { database, worker }: AppContext,
+  tenantId: string,
+): Promise<Omit<Check, 'name'>> {
+  const { paused, waiting } = await countResting(database, tenantId)
+  const resting = `${paused} paused, ${waiting} waiting for a moment`
+  const count = await countUnattended(database, worker.id)
+  if (count === 0) return ok(`none is without a worker; ${resting}`)
+  const who =
+    database.kind === 'pglite'
+      ? "'stepwarden worker' carries them on, as does the next command that runs a playbook"
+      : "'stepwarden worker' carries them on"
+  return warn(
+    `${countText(count, 'execution')} without a worker, only stored or left by one that is gone; ${who}; ${resting}`,
+  )
 }
 
 async function examineReplyModel(

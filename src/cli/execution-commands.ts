@@ -1,14 +1,24 @@
 import { cancelExecution } from '../operations/cancel-execution.ts'
+import type { Operation } from '../operations/define.ts'
+import { executionListItem, type RunOutput } from '../operations/execution-output.ts'
 import { getExecution } from '../operations/get-execution.ts'
 import { listExecutions } from '../operations/list-executions.ts'
 import { pauseExecution } from '../operations/pause-execution.ts'
 import { replayExecution } from '../operations/replay-execution.ts'
 import { resumeExecution } from '../operations/resume-execution.ts'
 import { startExecution } from '../operations/start-execution.ts'
-import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
+import {
+  type Command,
+  type Given,
+  nextPageLine,
+  operationCommand,
+  pageInput,
+  pageOptions,
+} from './command.ts'
 import { exitCodes, usageError } from './failures.ts'
 import { goOnLines } from './go-on.ts'
 import { labelled } from './labels.ts'
+import { carryOnLeft, freeLeft } from './left-runs.ts'
 import { endOf, endScreen, liveSteps, timelineScreen } from './run-screen.ts'
 import { table } from './table.ts'
 import { startInput, startOptions } from './ticket-commands.ts'
@@ -21,7 +31,10 @@ const list = operationCommand({
   operation: listExecutions,
   options: [
     { usage: '--procedure <KEY>', text: 'only runs of this procedure' },
-    { usage: '--status <STATUS>', text: 'only completed, escalated, cancelled, running …' },
+    {
+      usage: '--status <STATUS>',
+      text: `only runs in this state: ${executionListItem.shape.status.options.join(', ')}`,
+    },
     ...pageOptions,
   ],
   input: (given) => ({
@@ -71,13 +84,15 @@ const start: Command = {
       throw usageError('--language is that of a ticket.', 'Give the ticket with --ticket as well.')
     }
     const procedureKey = given.text('KEY')
+    const detach = given.has('detach')
+    if (!detach) await carryOnLeft(shell)
     const output = await shell.call(
       startExecution,
       {
         procedureKey,
         ticket: text === undefined ? undefined : { text, language },
         ...(await startInput(shell, given)),
-        detach: given.has('detach'),
+        detach,
       },
       liveSteps(terminal),
     )
@@ -91,21 +106,48 @@ const start: Command = {
   },
 }
 
-const controls = [
-  ['cancel', cancelExecution],
-  ['pause', pauseExecution],
-  ['resume', resumeExecution],
-] as const
+interface Control extends Pick<Command, 'options' | 'notes'> {
+  readonly operation: Operation<unknown, RunOutput>
+  readonly input?: (given: Given) => object
+}
 
-const control = controls.map(([name, operation]) =>
-  operationCommand({
+/** A command that says what is to become of one run. It carries on no other. */
+function control(name: string, { operation, input, ...help }: Control): Command {
+  return {
     path: `executions ${name}`,
-    operation,
+    summary: operation.summary,
     arguments: [executionId],
-    input: (given) => ({ executionId: given.text('ID') }),
-    screen: (run, terminal) => endScreen(terminal, run),
+    ...help,
+    async run(shell, given) {
+      // A run whose process is gone would otherwise wait for somebody to find that out.
+      await freeLeft(await shell.app())
+      const output = await shell.call(operation, {
+        executionId: given.text('ID'),
+        ...input?.(given),
+      })
+      return { output, screen: endScreen(shell.terminal, output) }
+    },
+  }
+}
+
+const controls = [
+  control('cancel', {
+    operation: cancelExecution,
+    notes: `A run that nobody works on ends at once; another one before its next step. The step that is going is let finish and
+recorded, so a run whose last step it was ends as that step leaves it: 'executions show' says how.`,
   }),
-)
+  control('pause', {
+    operation: pauseExecution,
+    notes: `A run that nobody works on is paused at once; another one before its next step. The step that is going is let finish
+and recorded, so a run whose last step it was ends as that step leaves it.`,
+  }),
+  control('resume', {
+    operation: resumeExecution,
+    options: [{ usage: '--detach', text: 'only let it go on, and leave it to a worker' }],
+    notes: 'Without --detach this process carries it on, to its end or its next wait.',
+    input: (given) => ({ detach: given.has('detach') }),
+  }),
+]
 
 const replay = operationCommand({
   path: 'executions replay',
@@ -127,4 +169,4 @@ const replay = operationCommand({
   exitCode: ({ agrees }) => (agrees ? exitCodes.done[0] : exitCodes.disagrees[0]),
 })
 
-export const executionCommands: readonly Command[] = [list, show, start, ...control, replay]
+export const executionCommands: readonly Command[] = [list, show, start, ...controls, replay]

@@ -12,7 +12,7 @@ export const exitCodes = {
   forbidden: [5, 'you may not do this'],
   unavailable: [6, 'the database or the data folder cannot be used now'],
   disagrees: [7, '`doctor` found a failure, or a replay does not agree with its record'],
-  interrupted: [130, 'interrupted; a run that was going on is carried on by the next command'],
+  interrupted: [130, 'interrupted; no run is lost by that'],
 } as const satisfies Record<string, readonly [code: number, meaning: string]>
 
 /** The one table from what sort of failure it was to the exit code. */

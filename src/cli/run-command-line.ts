@@ -6,9 +6,10 @@ import { exitCodes, reportFailure } from './failures.ts'
 import { runProgram } from './program.ts'
 import { type Parts, Shell } from './shell.ts'
 import { Terminal } from './terminal.ts'
+import { settledWithin } from './within.ts'
 
 /** How long an interrupted process waits for its database to close. */
-const closeWithinMs = 3_000
+const closeWithinMs = 2_000
 
 /**
  * Carries out one command line of this process and answers its exit code. Without any words, at a terminal, it opens a
@@ -33,9 +34,12 @@ export async function runCommandLine(
     const environment = environmentOf(given)
     const shell = new Shell({ terminal, parts, environment, workingDirectory: process.cwd() })
     exitCode = await untilSignal(terminal, shell, async () => {
-      await using _shell = shell
-      const run = () => namingArguments(command, () => command.run(shell, given))
-      return showAnswer(terminal, await explaining(shell, run))
+      try {
+        const run = () => namingArguments(command, () => command.run(shell, given))
+        return showAnswer(terminal, await explaining(shell, run))
+      } finally {
+        await close(shell)
+      }
     })
   }
   const isAtTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
@@ -69,9 +73,15 @@ async function explaining<T>(shell: Shell, run: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Closes what the shell has opened. Once it was interrupted, a database that is locked holds nobody up. */
+async function close(shell: Shell): Promise<void> {
+  const closing = shell[Symbol.asyncDispose]()
+  await (shell.isInterrupted ? settledWithin(closeWithinMs, closing) : closing)
+}
+
 /**
- * Runs to the end, or until Ctrl-C or SIGTERM: then the process ends, with the database closed if that is soon. A run
- * that is cut off is safe in its journal.
+ * Runs to the end, or until Ctrl-C or SIGTERM: then the process ends, with the database closed if that is soon; a
+ * second one does not wait for that. A run that is cut off is safe in its journal.
  */
 async function untilSignal(
   terminal: Terminal,
@@ -80,6 +90,10 @@ async function untilSignal(
 ): Promise<number> {
   let interrupted = false
   const leave = (): void => {
+    if (shell.isInterrupted) {
+      terminal.notice('\nEnded at once. No run is lost: what was going on is for another worker.')
+      process.exit(exitCodes.interrupted[0])
+    }
     if (shell.interrupt()) {
       terminal.notice('\nStopping: each run finishes the step that it is at. Again to end at once.')
       return
@@ -88,8 +102,7 @@ async function untilSignal(
     const end = () => process.exit(exitCodes.interrupted[0])
     // The run goes on for as long as this takes, and what it meets with a closed database is of no interest.
     interrupted = true
-    setTimeout(end, closeWithinMs)
-    shell[Symbol.asyncDispose]().then(end, end)
+    close(shell).then(end, end)
   }
   process.on('SIGINT', leave)
   process.on('SIGTERM', leave)

@@ -2,10 +2,12 @@ import type { z } from 'zod'
 import type { Reason } from '../domain/escalation.ts'
 import { isStepEnded, type StepRow, type StepStatus } from '../domain/execution.ts'
 import type { Json } from '../domain/json.ts'
-import type { RunOutput, stepOutput } from '../operations/execution-output.ts'
+import type { RunDetailOutput, RunOutput } from '../operations/execution-output.ts'
+import type { stepOutput } from '../operations/step-output.ts'
 import { label, labelled } from './labels.ts'
 import { originLines } from './origin-screen.ts'
 import { factsScreen, replyScreen } from './reply-screen.ts'
+import { eventLines, standingLines } from './standing-screen.ts'
 import { pad } from './table.ts'
 import type { Terminal, Tone } from './terminal.ts'
 import { countText, durationText, instantText, valueLine } from './value-line.ts'
@@ -62,6 +64,9 @@ function stepText({ status, attempts, output, error }: ShownStep): string {
   return error === null ? status : `${status}${tries}: ${error.message} (${error.code})`
 }
 
+/** A run, with what people did to it where that was asked for. */
+type ShownRun = RunOutput & { readonly acts?: RunDetailOutput['acts'] }
+
 /** How a run ended, in a few words and a tone. */
 export function endOf(execution: {
   readonly status: string
@@ -73,35 +78,17 @@ export function endOf(execution: {
 }
 
 /** What came of a run: how it ended and why, and what the customer is told. */
-export function endScreen(terminal: Terminal, { execution, steps, reply }: RunOutput): string {
+export function endScreen(terminal: Terminal, run: ShownRun): string {
+  const { execution, steps, reply, acts } = run
   const [end, tone] = endOf(execution)
   const took = execution.durationMs === null ? '' : `, ${durationText(execution.durationMs)}`
   const lines = [
     `${label(terminal, 'Outcome')}${terminal.style(tone, end)} ${terminal.style('quiet', `(${execution.id}, ${countText(steps.length, 'step')}${took})`)}`,
     ...reasonLines(terminal, execution.reason),
-    ...standingLines(terminal, execution),
+    ...standingLines(terminal, execution, acts),
   ]
   if (reply !== null) lines.push(replyScreen(terminal, reply))
   return lines.join('\n')
-}
-
-/** How a run that has not ended goes on. */
-function standingLines(
-  terminal: Terminal,
-  { id, status, wakeAt, cancelRequested, pauseRequested }: RunOutput['execution'],
-): readonly string[] {
-  const texts: Readonly<Record<string, string>> = {
-    pending: "by a worker: 'stepwarden worker' is one",
-    waiting: `at ${instantText(wakeAt)}, by a worker or the next command`,
-    paused: `with 'stepwarden executions resume ${id}'`,
-    running: cancelRequested
-      ? 'it ends before its next step'
-      : pauseRequested
-        ? 'it is held before its next step'
-        : 'by the worker that has it',
-  }
-  const text = texts[status]
-  return text === undefined ? [] : [labelled(terminal, 'Goes on', text)]
 }
 
 function reasonLines(terminal: Terminal, reason: Reason | null): readonly string[] {
@@ -111,8 +98,8 @@ function reasonLines(terminal: Terminal, reason: Reason | null): readonly string
 }
 
 /** A whole run as a timeline: what was asked, each step with what went in and came out, the conditions, the end. */
-export function timelineScreen(terminal: Terminal, run: RunOutput): string {
-  const { execution, steps } = run
+export function timelineScreen(terminal: Terminal, run: ShownRun): string {
+  const { execution, steps, acts } = run
   const began = new Date(execution.createdAt).getTime()
   const parts = [
     `${terminal.style('heading', execution.id)}  ${execution.procedureKey} version ${execution.versionNumber}`,
@@ -124,9 +111,7 @@ export function timelineScreen(terminal: Terminal, run: RunOutput): string {
     ),
     ...(execution.ticket === null ? [] : [labelled(terminal, 'Ticket', execution.ticket.text)]),
     ...originLines(terminal, run),
-    ...(execution.takeOverCount === 0
-      ? []
-      : [labelled(terminal, 'Taken over', countText(execution.takeOverCount, 'time'))]),
+    ...eventLines(terminal, execution, acts),
     '',
     ...steps.flatMap((step) => timelineLines(terminal, step, began)),
     '',
@@ -151,6 +136,17 @@ function forWhom(execution: RunOutput['execution']): string {
   ].join('')
 }
 
+/** What came of each attempt that did not complete the step; nothing where the step's own error says it all. */
+function attemptTexts({ status, failedAttempts }: ShownAttempts): readonly string[] {
+  if (status === 'failed' && failedAttempts.length === 1) return []
+  return failedAttempts.map(
+    ({ attempt, result, code, message, endedAt }) =>
+      `${attempt}: ${result}, ${instantText(endedAt)}: ${message} (${code})`,
+  )
+}
+
+type ShownAttempts = Pick<z.infer<typeof stepOutput>, 'status' | 'failedAttempts'>
+
 function timelineLines(
   terminal: Terminal,
   step: z.infer<typeof stepOutput>,
@@ -167,6 +163,7 @@ function timelineLines(
     `${head}  ${terminal.style('quiet', `${what}, +${durationText(Math.max(0, after))}`)}`,
     detail('', step.action),
     ...(step.input === null ? [] : [detail('in', valueLine(step.input))]),
+    ...attemptTexts(step).map((text) => detail('try', text)),
     detail(step.status === 'completed' ? 'out' : '', stepText({ ...step, ordinal: step.sequence })),
   ]
 }

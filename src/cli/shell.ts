@@ -7,9 +7,8 @@ import { isServiceError, ServiceError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 import { type Principal, roles } from '../domain/principal.ts'
 import type { Problem } from '../domain/problem.ts'
-import { carryOnAll } from '../operations/carry-out.ts'
 import type { Caller, Operation } from '../operations/define.ts'
-import { getExecution } from '../operations/get-execution.ts'
+import { freeLeft } from './left-runs.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A text that was read: its value, and where in the text a problem of the value lies. */
@@ -31,7 +30,7 @@ export interface Parts {
 }
 
 const defaultAfterInterrupt =
-  'Nothing is lost: a run that was going on is carried on by the next command on this data.'
+  "Nothing is lost: a run that was going on is carried on by 'stepwarden worker', and on a data folder by the next command that runs a playbook."
 
 export interface ShellOptions {
   readonly terminal: Terminal
@@ -50,11 +49,14 @@ export class Shell implements AsyncDisposable {
   readonly environment: ShellOptions['environment']
   /** Commands are typed into a session, where they begin with a slash. */
   isSession = false
+  /** Somebody has asked for the end of it: nobody waits for long then. */
+  isInterrupted = false
   /** What to tell a person who interrupts what is going on now. */
   afterInterrupt = defaultAfterInterrupt
   readonly #workingDirectory: string
   #config: Config | undefined
   #opening: Promise<AppContext> | undefined
+  #closing: Promise<void> | undefined
   #interrupt: (() => void) | undefined
 
   constructor({ terminal, parts, environment, workingDirectory }: ShellOptions) {
@@ -82,14 +84,14 @@ export class Shell implements AsyncDisposable {
     }
   }
 
-  /** The database and all that works on it, with the runs of processes that are gone carried on. */
+  /** The database and all that works on it. No run is carried on by that: see `carryOnLeft`. */
   async app(): Promise<AppContext> {
     this.#opening ??= this.#open()
     return this.#opening
   }
 
   /**
-   * The same without carrying anything on, for those who only look.
+   * The same without looking for the tenant, and with every run as it is: for those who look after all tenants.
    *
    * @throws ServiceError what `openContext` throws.
    */
@@ -110,6 +112,7 @@ export class Shell implements AsyncDisposable {
 
   /** Tells the command that it is to end; false when it does not wait for that, or was told already. */
   interrupt(): boolean {
+    this.isInterrupted = true
     const interrupt = this.#interrupt
     this.#interrupt = undefined
     interrupt?.()
@@ -140,7 +143,13 @@ export class Shell implements AsyncDisposable {
     return this.parts.explainError(error, this.#config.database)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Whoever asks for it again waits for the same. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     const opening = this.#opening
     this.#opening = undefined
     // What failed to open has told so, and has nothing to close.
@@ -159,34 +168,11 @@ export class Shell implements AsyncDisposable {
       if (!(await hasTenant(app.database, tenantId))) {
         throw new ServiceError('TENANT_NOT_FOUND', { tenantId })
       }
-      await this.#carryOn(app)
+      // One process has the folder, so whatever another had is nobody's.
+      if (app.database.kind === 'pglite') await freeLeft(app)
       return app
     } catch (error) {
       await app[Symbol.asyncDispose]()
-      throw error
-    }
-  }
-
-  async #carryOn(app: AppContext): Promise<void> {
-    const ids = await carryOnAll(app).catch((error: unknown) => {
-      // They stay where they are for the next process; what this one was asked for does not depend on them.
-      app.log.warn({ err: error }, 'interrupted executions could not be carried on')
-      return []
-    })
-    if (ids.length === 0) return
-    const ends = await Promise.all(ids.map(async (id) => `${id} (${await this.#endOf(app, id)})`))
-    const what =
-      ids.length === 1 ? '1 interrupted execution was' : `${ids.length} interrupted executions were`
-    this.terminal.notice(`${what} carried on: ${ends.join(', ')}`)
-  }
-
-  async #endOf(app: AppContext, executionId: string): Promise<string> {
-    try {
-      const { execution } = await getExecution.invoke(app, this.#caller(), { executionId })
-      return execution.outcome ?? execution.status
-    } catch (error) {
-      // Runs of all tenants are carried on, and only the own tenant's can be seen.
-      if (isServiceError(error, 'EXECUTION_NOT_FOUND')) return 'of another tenant'
       throw error
     }
   }

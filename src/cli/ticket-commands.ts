@@ -8,6 +8,7 @@ import type { Answer, Command, Given, Parameter } from './command.ts'
 import { operationCommand } from './command.ts'
 import { goOnLines } from './go-on.ts'
 import { labelled } from './labels.ts'
+import { carryOnLeft } from './left-runs.ts'
 import { readObject, readText } from './read-text.ts'
 import { replyScreen } from './reply-screen.ts'
 import { endScreen, liveSteps } from './run-screen.ts'
@@ -72,6 +73,7 @@ const resolve: Command = {
   async run(shell, given) {
     const words = given.text('TEXT')
     const text = words === '-' ? (await readText('-')).trim() : words
+    await carryOnLeft(shell)
     return resolveText(
       shell,
       { text, language: given.find('language') },

@@ -35,7 +35,7 @@ export function formOf(rows: readonly unknown[]): RowsForm {
 }
 
 /** What a commit does to the execution besides counting its revision up. */
-type Ending = 'go' | 'leave' | 'pause' | 'end' | 'escalate'
+type Ending = 'go' | 'leave' | 'wait' | 'pause' | 'end' | 'escalate'
 
 /** What makes two commits the same statement. */
 interface Shape {
@@ -78,7 +78,7 @@ export function statementsFor({ added, changed, end, leave, intent }: Commit): C
   return made
 }
 
-const endings = ['go', 'leave', 'pause', 'end', 'escalate'] as const
+const endings = ['go', 'leave', 'wait', 'pause', 'end', 'escalate'] as const
 
 /** Tells shapes apart without making a text of each. */
 function numberOf({ ending, added, changed, hasIntent }: Shape): number {
@@ -91,7 +91,7 @@ function numberOf({ ending, added, changed, hasIntent }: Shape): number {
 function endingOf(end: Commit['end'], leave: Commit['leave']): Ending {
   if (end !== undefined) return end.status === 'escalated' ? 'escalate' : 'end'
   if (leave === undefined) return 'go'
-  return leave.status === 'paused' ? 'pause' : 'leave'
+  return ({ running: 'leave', waiting: 'wait', paused: 'pause' } as const)[leave.status]
 }
 
 /** Numbers parameters in the order in which they are asked for, after the claim's three. */
@@ -150,15 +150,19 @@ function updateExecution(ending: Ending, parameters: Parameters, condition: stri
   const set = {
     go: () => '',
     leave,
+    wait: leave,
     pause: leave,
     end: () =>
       `, worker_id = NULL, status = ${next('text')}, outcome = ${next('text')}, reason = ${next('jsonb')},
         result = ${next('jsonb')}, conditions = ${next('jsonb')}, ended_at = ${next('timestamptz')}`,
   }[ending === 'escalate' ? 'end' : ending]()
-  // Nothing pauses an execution that was resumed in the meantime.
-  const paused = ending === 'pause' ? ' AND pause_requested_at IS NOT NULL' : ''
+  // Nothing pauses an execution that was resumed in the meantime, and none that is to be paused waits.
+  const still = {
+    pause: ' AND pause_requested_at IS NOT NULL',
+    wait: ' AND pause_requested_at IS NULL',
+  }[ending as string]
   return `UPDATE executions SET revision = revision + 1${set}
-    WHERE tenant_id = $1 AND id = $2 AND fence = $3::bigint AND status = 'running'${condition}${paused}`
+    WHERE tenant_id = $1 AND id = $2 AND fence = $3::bigint AND status = 'running'${condition}${still ?? ''}`
 }
 
 /** What is written besides the execution; of the rows only those that meet the condition on `r` and `e`. */

@@ -23,6 +23,8 @@ export interface PostgresConfig extends PoolOptions {
   readonly url: string
   /** The most connections at once, from 1; default 10. */
   readonly poolSize?: number
+  /** After how long a statement of a run that is not answered ends its connection, in milliseconds; default 60 s. */
+  readonly maxSilenceMs?: number
 }
 
 /** PGlite in this process. */
@@ -56,6 +58,7 @@ export interface Database extends AsyncDisposable {
 
 const defaultConnectionTimeoutMs = 10_000
 const defaultPoolSize = 10
+const defaultMaxSilenceMs = 60_000
 const appRole = `-c role=${databaseRoles.app}`
 
 /**
@@ -110,6 +113,7 @@ async function openPostgres(config: PostgresConfig): Promise<Database> {
   return assemble('postgres', pool, config, {
     close: () => pool.end(),
     holdSessionLock: (key) => holdAdvisoryLock(lockConfig, key),
+    maxSilenceMs: config.maxSilenceMs ?? defaultMaxSilenceMs,
   })
 }
 
@@ -134,9 +138,14 @@ function assemble(
   kind: Database['kind'],
   pool: pg.Pool,
   config: PoolOptions,
-  { close, holdSessionLock }: Pick<Database, 'holdSessionLock'> & { close: () => Promise<void> },
+  {
+    close,
+    holdSessionLock,
+    maxSilenceMs,
+  }: Pick<Database, 'holdSessionLock'> & { close: () => Promise<void>; maxSilenceMs?: number },
 ): Database {
-  const tenants = new TenantPool(pool, config.connectionTimeoutMs ?? defaultConnectionTimeoutMs)
+  const connectionTimeoutMs = config.connectionTimeoutMs ?? defaultConnectionTimeoutMs
+  const tenants = new TenantPool(pool, connectionTimeoutMs, maxSilenceMs)
   return {
     kind,
     forTenant: (tenantId) => tenants.handle(tenantId),
@@ -144,7 +153,10 @@ function assemble(
     system: tenants.handle(''),
     holdSessionLock,
     pool,
-    [Symbol.asyncDispose]: close,
+    async [Symbol.asyncDispose]() {
+      using _tenants = tenants
+      await close()
+    },
   }
 }
 
@@ -177,6 +189,7 @@ function clientConfig(config: PostgresConfig, startOptions: string) {
   return {
     connectionString: url.href,
     connectionTimeoutMillis: config.connectionTimeoutMs ?? defaultConnectionTimeoutMs,
+    keepAlive: true,
     application_name: 'stepwarden',
     types: columnTypes,
   }

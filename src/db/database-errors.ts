@@ -79,3 +79,10 @@ export function isOutage(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return code.length === 5 && outageClasses.includes(code.slice(0, 2))
 }
+
+/** The name of the constraint, or the guard, that has refused a statement. */
+export function constraintOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'constraint' in error
+    ? error.constraint
+    : undefined
+}

@@ -1,7 +1,8 @@
 import { ServiceError } from '../domain/errors.ts'
 import type { ExecutionEnd, StepRow } from '../domain/execution.ts'
 import { newId } from '../domain/ids.ts'
-import type { Claim, Clock, Commit, Flags, Journal } from '../executor/ports.ts'
+import type { Claim, Clock, Commit, Committed, Flags, Journal } from '../executor/ports.ts'
+import { commitForCertain } from './certain-commit.ts'
 import { formOf, type StepColumn, statementsFor } from './commit-statement.ts'
 import type { Database } from './connect.ts'
 import type { TextValue } from './hot-statement.ts'
@@ -17,31 +18,43 @@ import type { TextValue } from './hot-statement.ts'
  * nothing, somebody does or the claim is lost: a second statement writes what may be written, and answers which.
  */
 export function createJournal(database: Database, clock: Clock): Journal {
-  const journal: Journal = {
-    async commit(claim, commit): Promise<Flags> {
-      const { quick, heedful } = statementsFor(commit)
-      const values = valuesOf(claim, commit, clock.now())
-      const db = database.forTenant(claim.tenantId)
-      if ((await db.run(quick, values)) > 0) return noFlags
-      const [row] = await db.query<{
-        cancel_requested_at: Date | null
-        pause_requested_at: Date | null
-      }>(heedful.name, heedful.text, [...values, ...intentValues(commit.intent)])
-      const { executionId, fence } = claim
-      if (row === undefined) {
-        // It may have been resumed while it was about to be paused: then it is written without that.
-        if (commit.leave?.status === 'paused') {
-          return journal.commit(claim, { ...commit, leave: undefined })
-        }
-        throw new ServiceError('LEASE_LOST', { executionId, fence })
-      }
-      return {
-        cancelRequested: row.cancel_requested_at !== null,
-        pauseRequested: row.pause_requested_at !== null,
-      }
-    },
+  async function commitOnce(claim: Claim, commit: Commit): Promise<Committed> {
+    const { leave, intent } = commit
+    const { quick, heedful } = statementsFor(commit)
+    const values = valuesOf(claim, commit, clock.now())
+    const db = database.forTenant(claim.tenantId)
+    if ((await db.run(quick, values)) > 0) return { flags: noFlags, isLeft: leave !== undefined }
+    // Somebody wants something of it, and then it is not left to wait.
+    if (leave?.status !== 'waiting' || leave.despiteCancel === true) {
+      const all = [...values, ...intentValues(intent)]
+      const [row] = await db.query<FlagsRow>(heedful.name, heedful.text, all)
+      if (row !== undefined) return { flags: flagsOf(row), isLeft: leave !== undefined }
+    }
+    if (leave !== undefined && leave.status !== 'running') {
+      return commitOnce(claim, { ...commit, leave: undefined })
+    }
+    const { executionId, fence } = claim
+    throw new ServiceError('LEASE_LOST', { executionId, fence })
   }
-  return journal
+
+  return {
+    commit: (claim, commit) =>
+      commit.isOutcome === true
+        ? commitForCertain(database.forTenant(claim.tenantId), commitOnce, claim, commit)
+        : commitOnce(claim, commit),
+  }
+}
+
+interface FlagsRow {
+  readonly cancel_requested_at: Date | null
+  readonly pause_requested_at: Date | null
+}
+
+function flagsOf(row: FlagsRow): Flags {
+  return {
+    cancelRequested: row.cancel_requested_at !== null,
+    pauseRequested: row.pause_requested_at !== null,
+  }
 }
 
 const noFlags: Flags = { cancelRequested: false, pauseRequested: false }

@@ -10,6 +10,7 @@ import * as modelsSideBySide from '../../migrations/0008-models-side-by-side.ts'
 import * as served from '../../migrations/0009-served.ts'
 import * as guardsInFunctions from '../../migrations/0010-guards-in-functions.ts'
 import * as work from '../../migrations/0011-work.ts'
+import * as forgotten from '../../migrations/0012-forgotten.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -36,6 +37,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0009-served': served,
     '0010-guards-in-functions': guardsInFunctions,
     '0011-work': work,
+    '0012-forgotten': forgotten,
   }),
 )
 

@@ -4,11 +4,15 @@ const retryEveryMs = 200
 /** How long the others get to take their locks again as well: five tries. */
 const settleMs = 1_000
 
+/** True of a server that has begun so lately that the locks of others may not be taken again yet. */
+const isFreshServer = `SELECT clock_timestamp() - pg_postmaster_start_time() < interval '10 seconds' AS is_fresh`
+
 /** A lock that the server frees the moment this process is gone. */
 export interface SessionLock extends AsyncDisposable {
   /**
-   * False from when the lock was lost until a while after it was taken again. What cut its connection, a restart of the
-   * server for one, may have cut those of all others: locks that nobody holds then say nothing of who is gone.
+   * False from when the lock was lost until a while after it was taken again, and for that while on a server that has just
+   * begun. What cut its connection, a restart of the server for one, may have cut those of all others: locks that nobody
+   * holds then say nothing of who is gone.
    */
   isSteady(): boolean
 }
@@ -25,7 +29,7 @@ export async function holdAdvisoryLock(config: pg.ClientConfig, key: number): Pr
   let steadyFrom = 0
 
   async function take(): Promise<pg.Client> {
-    const client = new pg.Client({ ...config, keepAlive: true })
+    const client = new pg.Client(config)
     // Before there is a connection the error also rejects `connect`; after that it means that the lock is lost.
     client.on('error', () => {})
     try {
@@ -58,7 +62,8 @@ export async function holdAdvisoryLock(config: pg.ClientConfig, key: number): Pr
   }
 
   let holder = take()
-  await holder
+  const { rows } = await (await holder).query<{ is_fresh: boolean }>(isFreshServer)
+  if (rows[0]?.is_fresh === true) steadyFrom = performance.now() + settleMs
   return {
     isSteady: () => performance.now() >= steadyFrom,
     async [Symbol.asyncDispose]() {

@@ -325,6 +325,9 @@ export interface CoverageGapsTable {
   candidates: JsonColumn
   model: string
   escalation_id: string
+  /** Unique in the tenant, with the hash of the request that came with it. */
+  idempotency_key: Nullable<string>
+  request_hash: Nullable<string>
   created_at: Date
 }
 

@@ -2,6 +2,7 @@ import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from '
 import type pg from 'pg'
 import { ServiceError } from '../domain/errors.ts'
 import { type HotStatement, runHot, type TextValue } from './hot-statement.ts'
+import { type SilenceWatch, watchSilence } from './silence-watch.ts'
 import type { Tables } from './tables.ts'
 
 /** A handle that reads, or opens a transaction. */
@@ -42,19 +43,27 @@ export interface TenantDb extends DatabaseHandle {
  * connection and is sent again only when another tenant takes it, never inside a transaction: a roll-back would undo
  * it there, and what is remembered here would be a lie.
  */
-export class TenantPool {
+export class TenantPool implements Disposable {
   readonly #pool: pg.Pool
   readonly #connectionTimeoutMs: number
+  readonly #watch: SilenceWatch | undefined
   readonly #tags = new WeakMap<pg.PoolClient, string>()
 
-  constructor(pool: pg.Pool, connectionTimeoutMs: number) {
+  /** `maxSilenceMs`: after how long a connection that answers nothing is given up; never if absent. */
+  constructor(pool: pg.Pool, connectionTimeoutMs: number, maxSilenceMs?: number) {
     this.#pool = pool
     this.#connectionTimeoutMs = connectionTimeoutMs
+    if (maxSilenceMs !== undefined) this.#watch = watchSilence(maxSilenceMs)
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch?.[Symbol.dispose]()
   }
 
   /** A handle for one tenant. Cheap: make one per request or execution. */
   handle(tenantId: string): TenantDb {
     const connect = () => this.#connect(tenantId)
+    const watch = this.#watch
     let kysely: Db | undefined
     return {
       tenantId,
@@ -67,9 +76,11 @@ export class TenantPool {
       },
       run: async (statement, values) => {
         const client = await connect()
+        watch?.asks(client)
         try {
           return await runHot(client, statement, values)
         } finally {
+          watch?.isAnswered(client)
           client.release()
         }
       },
@@ -79,10 +90,12 @@ export class TenantPool {
         values: readonly unknown[],
       ) {
         const client = await connect()
+        watch?.asks(client)
         try {
           const { rows } = await client.query<Row>({ name, text, values: [...values] })
           return rows
         } finally {
+          watch?.isAnswered(client)
           client.release()
         }
       },

@@ -1,7 +1,9 @@
 import { type Id, newId } from '../domain/ids.ts'
-import type { Clock, Lease } from '../executor/ports.ts'
+import type { Claim, Clock, Lease } from '../executor/ports.ts'
 import type { Logger } from '../logger.ts'
 import type { Database } from './connect.ts'
+import { handBackExecution, listClaims } from './queries/work.ts'
+import type { ServerClock } from './server-clock.ts'
 
 /** This process as others see it: as long as its lease holds, the executions that it claimed are its own. */
 export interface Worker extends AsyncDisposable {
@@ -12,17 +14,29 @@ export interface Worker extends AsyncDisposable {
    * does when it is restarted: those that live then come back within a second.
    */
   canTellWhoIsGone(): boolean
+  /** Notes that this process works on an execution, until `letGo`. */
+  hold(claim: Claim): void
+  letGo(claim: Claim): void
+  /**
+   * Gives back what the database holds to be this process's and what it does not work on: the answer to a claim, or a
+   * hand-back, was lost with its connection. Only what two looks in a row have found is given back, because a claim may be
+   * under way. It is called with each renewal of the lease as well.
+   */
+  giveBackForgotten(): Promise<void>
 }
 
 /** How long a worker is believed to live after its last sign of life, by the database's clock. */
 const leaseMs = 15_000
 const renewEveryMs = 5_000
+/** Between two looks for executions that this process has forgotten, so that a claim under way is none. */
+const lookEveryMs = 900
 
 // A renewal also brings back a row that was cleared away while this process was frozen.
 const renew = `
   INSERT INTO workers (id, lease_until, started_at, lock_key)
   VALUES ($1, clock_timestamp() + $2 * interval '1 millisecond', clock_timestamp(), $3)
-  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`
+  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
+  RETURNING extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`
 const remove = `DELETE FROM workers WHERE id = $1`
 
 /**
@@ -30,12 +44,12 @@ const remove = `DELETE FROM workers WHERE id = $1`
  * as the process lives, so that others see it die at once; the embedded database has one process, whose predecessors
  * are all gone.
  *
- * The process itself counts the lease by its own steady clock, from when a renewal was sent: it can only believe that
- * it has lost it too early, never too late.
+ * A clock that follows the server's is set with each renewal. The process itself counts the lease by its own steady clock,
+ * from when a renewal was sent: it can only believe that it has lost it too early, never too late.
  */
 export async function registerWorker(
   database: Database,
-  clock: Clock,
+  clock: Clock | ServerClock,
   log: Logger,
 ): Promise<Worker> {
   const id = newId('worker', clock.now())
@@ -44,8 +58,29 @@ export async function registerWorker(
 
   async function renewLease(): Promise<void> {
     const sentAt = performance.now()
-    await database.system.query('worker_renew', renew, [id, leaseMs, lockKey])
+    const values = [id, leaseMs, lockKey]
+    const [row] = await database.system.query<{ now: number }>('worker_renew', renew, values)
     heldUntil = sentAt + leaseMs
+    if (row !== undefined && 'heard' in clock) clock.heard(row.now, sentAt, performance.now())
+  }
+
+  const held = new Set<string>()
+  let missed: ReadonlySet<string> = new Set()
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  async function giveBackForgotten(): Promise<void> {
+    if (performance.now() - lookedAt < lookEveryMs) return
+    lookedAt = performance.now()
+    const own = await listClaims(database, id)
+    const forgotten = own.filter((claim) => !held.has(keyOf(claim)))
+    for (const claim of forgotten.filter((one) => missed.has(keyOf(one)))) {
+      log.warn(
+        { executionId: claim.executionId },
+        'an execution that nobody works on is given back',
+      )
+      await handBackExecution(database.forTenant(claim.tenantId), claim, 0)
+    }
+    missed = new Set(forgotten.map(keyOf))
   }
 
   if (database.kind === 'pglite')
@@ -53,15 +88,20 @@ export async function registerWorker(
   const session = await database.holdSessionLock(lockKey)
   await renewLease()
   const timer = setInterval(() => {
-    renewLease().catch((error: unknown) => {
-      log.warn({ err: error, workerId: id }, 'the lease could not be renewed; it is tried again')
-    })
+    renewLease()
+      .then(giveBackForgotten)
+      .catch((error: unknown) => {
+        log.warn({ err: error, workerId: id }, 'the lease could not be renewed; it is tried again')
+      })
   }, renewEveryMs)
   timer.unref()
   return {
     id,
     lease: { isHeld: () => performance.now() < heldUntil, renew: renewLease },
     canTellWhoIsGone: session.isSteady,
+    hold: (claim) => void held.add(keyOf(claim)),
+    letGo: (claim) => void held.delete(keyOf(claim)),
+    giveBackForgotten,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       await using _session = session
@@ -71,4 +111,8 @@ export async function registerWorker(
       })
     },
   }
+}
+
+function keyOf({ executionId, fence }: Claim): string {
+  return `${executionId} ${fence}`
 }

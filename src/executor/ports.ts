@@ -21,6 +21,15 @@ export interface Leave {
   readonly status: 'running' | 'waiting' | 'paused'
   /** Epoch milliseconds at which a waiting execution is to go on. */
   readonly wakeAt: number | null
+  /** To wait although a cancel is wanted: while it is open whether a write was made, that is found out first. */
+  readonly despiteCancel?: boolean
+}
+
+/** What came of a commit. */
+export interface Committed {
+  readonly flags: Flags
+  /** Whether the claim was given up with it. */
+  readonly isLeft: boolean
 }
 
 /** What is written together. */
@@ -36,8 +45,13 @@ export interface Commit {
    */
   readonly intent?: { readonly ordinal: number; readonly despiteCancel: boolean } | undefined
   /**
-   * Gives the claim up in the same moment. Never together with `end`. To be `paused` only while that is wanted: an
-   * execution that was resumed meanwhile is kept, as the flags that come back say.
+   * True when what a write came to is among the rows, and known here alone: a commit that an outage cuts off is made
+   * again until it is known to be written.
+   */
+  readonly isOutcome?: boolean
+  /**
+   * Gives the claim up in the same moment. Never together with `end`. To be `paused` only while that is wanted, and to
+   * wait only while nothing is: an execution that was resumed, paused or cancelled meanwhile is kept.
    */
   readonly leave?: Leave | undefined
 }
@@ -49,7 +63,7 @@ export interface Journal {
    *
    * @throws ServiceError `LEASE_LOST` when the claim does not hold any more; nothing was written.
    */
-  commit(claim: Claim, commit: Commit): Promise<Flags>
+  commit(claim: Claim, commit: Commit): Promise<Committed>
 }
 
 /** The tools that may run here: the allowlist, as src/domain/tool-registry.ts makes it. */

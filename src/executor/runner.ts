@@ -1,4 +1,3 @@
-import { isServiceError } from '../domain/errors.ts'
 import type { Durability, ExecutionEnd, StepRow } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { apply, type ExecutionState } from './apply.ts'
@@ -7,7 +6,7 @@ import { idempotencyKeyOf, type ToolCall } from './begin-step.ts'
 import { callTool } from './call-tool.ts'
 import { concludeAttempt, decide, endFromOutside } from './decide.ts'
 import type { Plan } from './plan.ts'
-import type { Claim, Flags, Leave, RunnerPorts } from './ports.ts'
+import type { Claim, Committed, Flags, Leave, RunnerPorts } from './ports.ts'
 
 /** Reads share a commit until the oldest has waited this long, or together they are this large (DESIGN: output commit). */
 const maxUncommittedMs = 1_000
@@ -88,13 +87,15 @@ class Run {
         const endedAt = Math.max(now, this.#state.lastEndedAt)
         return this.#end(endFromOutside({ status: 'cancelled', reason: null }, endedAt))
       }
+      // One that cannot be left was resumed, or something else is wanted of it, in the same moment.
       if (this.#flags.pauseRequested) {
-        const left = await this.#leave('paused')
-        // Otherwise it was resumed in the same moment.
-        if (this.#flags.pauseRequested) return left
+        if (await this.#leave({ status: 'paused', wakeAt: null })) return { state: this.#state }
         continue
       }
-      if (this.#ports.isStopping?.() === true) return this.#leave('running')
+      if (this.#ports.isStopping?.() === true) {
+        await this.#leave({ status: 'running', wakeAt: null })
+        return { state: this.#state }
+      }
       const command = decide(this.#plan, this.#state, now)
       if (command.kind === 'end') return this.#end(command.end)
       if (this.#isCommitDue(now)) {
@@ -107,7 +108,12 @@ class Run {
         continue
       }
       const { notBefore } = command.call
-      if (notBefore - now > maxHeldWaitMs) return this.#leave('waiting', notBefore)
+      if (notBefore - now > maxHeldWaitMs) {
+        const despiteCancel = this.#isWriteOpen()
+        const leave = { status: 'waiting', wakeAt: notBefore, despiteCancel } as const
+        if (await this.#leave(leave)) return { state: this.#state }
+        continue
+      }
       const row = await this.#call(command.row, command.call)
       if (row !== undefined) this.#take(row)
     }
@@ -129,7 +135,8 @@ class Run {
     const row = recordAttempt(last, {
       result: 'interrupted',
       code: 'interrupted',
-      message: 'The process that made the call ended before it had an answer.',
+      message:
+        'What came of the call was not recorded: its process, or its way to the database, was lost.',
       endedAt: Math.max(this.#ports.clock.now(), last.startedAt),
     })
     this.#state = apply(this.#state, row)
@@ -221,7 +228,7 @@ class Run {
     readonly intent?: StepRow
     readonly end?: ExecutionEnd
     readonly leave?: Leave
-  } = {}): Promise<void> {
+  } = {}): Promise<Committed> {
     const begun = intent && {
       ordinal: intent.ordinal,
       despiteCancel: this.#isWriteOpen(),
@@ -232,15 +239,16 @@ class Run {
     const added = all.filter(({ ordinal }) => !this.#running.has(ordinal))
     const changed = all.filter(({ ordinal }) => this.#running.has(ordinal))
     this.#ports.onBoundary?.('before_commit', end === undefined ? '' : 'end')
+    let committed: Committed
     try {
-      const commit = { added, changed, end, leave, intent: begun }
-      this.#flags = await this.#ports.journal.commit(this.#claim, commit)
+      const isOutcome = this.#writeOutcome !== undefined
+      const commit = { added, changed, end, leave, intent: begun, isOutcome }
+      committed = await this.#ports.journal.commit(this.#claim, commit)
     } catch (error) {
-      if (isServiceError(error, 'LEASE_LOST') && this.#writeOutcome !== undefined) {
-        this.#ports.onLateOutcome?.(this.#writeOutcome)
-      }
+      if (this.#writeOutcome !== undefined) this.#ports.onLateOutcome?.(this.#writeOutcome)
       throw error
     }
+    this.#flags = committed.flags
     this.#writeOutcome = undefined
     this.#uncommittedBytes = 0
     const kept = new Map<number, StepRow>()
@@ -257,6 +265,7 @@ class Run {
     this.#uncommitted = kept
     this.#ports.onBoundary?.('after_commit', end === undefined ? '' : 'end')
     this.#ports.onCommitted?.([...rows.values()])
+    return committed
   }
 
   async #end(end: ExecutionEnd): Promise<RunResult> {
@@ -264,9 +273,9 @@ class Run {
     return { state: this.#state, end }
   }
 
-  async #leave(status: Leave['status'], wakeAt: number | null = null): Promise<RunResult> {
-    await this.#commit({ leave: { status, wakeAt } })
-    return { state: this.#state }
+  /** Gives the run up; false when it is kept after all. */
+  async #leave(leave: Leave): Promise<boolean> {
+    return (await this.#commit({ leave })).isLeft
   }
 }
 

@@ -3,6 +3,7 @@ import type { TenantDb } from '../db/connect.ts'
 import { isOutage } from '../db/database-errors.ts'
 import {
   findExecution,
+  firstClaim,
   insertExecution,
   listSteps,
   type NewExecution,
@@ -52,22 +53,24 @@ export async function startAndRun(
   execution: NewExecution,
   extras: RunExtras = {},
 ): Promise<boolean> {
-  app.onBoundary?.('before_commit', 'start')
-  const claim = await insertExecution(db, execution).catch((error: unknown) => {
-    // A connection that was lost says nothing of the commit: should it be there, it is anybody's.
-    if (execution.workerId !== null && isOutage(error)) {
-      const { executionId, tenantId } = execution.start
-      app.abandoned.set(executionId, { tenantId, executionId, fence: 1 })
-    }
-    throw error
-  })
-  app.onBoundary?.('after_commit', 'start')
-  if (claim === undefined) return false
-  if (execution.workerId === null) return true
-  const state = initialState(plan, execution.start)
-  await holding(app, claim, () =>
-    carryOut(app, db, plan, state, claim, execution.durability, extras),
-  )
+  const { start, durability } = execution
+  const insert = async (): Promise<boolean> => {
+    app.onBoundary?.('before_commit', 'start')
+    const isNew = await insertExecution(db, execution)
+    app.onBoundary?.('after_commit', 'start')
+    return isNew
+  }
+  if (execution.workerId === null) return insert()
+  const claim = firstClaim(start)
+  // Before the database can know of it.
+  app.worker.hold(claim)
+  try {
+    if (!(await insert())) return false
+    const state = initialState(plan, start)
+    await handingBack(app, claim, () => carryOut(app, db, plan, state, claim, durability, extras))
+  } finally {
+    app.worker.letGo(claim)
+  }
   return true
 }
 
@@ -92,7 +95,10 @@ export async function carryOnAll(app: AppContext): Promise<readonly Id<'executio
     else if ((await carryOnOne(app, claim)) === 'done') done.push(executionId)
     else kept.set(executionId, claim)
   }
-  for (const claim of kept.values()) await leave(app, claim, 0)
+  for (const claim of kept.values()) {
+    await leave(app, claim, 0)
+    app.worker.letGo(claim)
+  }
   return done
 }
 
@@ -102,22 +108,24 @@ async function claimNext(app: AppContext): Promise<readonly Claim[]> {
 }
 
 /**
- * Makes the executions of workers that are gone, and those that this process itself had to leave, anybody's; answers
+ * Makes the executions of workers that are gone, and those that this process itself has forgotten, anybody's; answers
  * whether some wait that may be what ended their workers.
  */
 export async function takeFromTheGone(app: AppContext): Promise<boolean> {
-  for (const claim of app.abandoned.values()) await leave(app, claim, 0)
+  await app.worker.giveBackForgotten()
   if (!app.worker.canTellWhoIsGone()) return false
   return (await releaseExecutions(app.database, app.worker.id)).suspects
 }
 
-/** Claims up to `max` executions that nobody has. */
-export function claimWork(
+/** Claims up to `max` executions that nobody has, for `carryOnOne`. */
+export async function claimWork(
   app: AppContext,
   max: number,
   which?: { readonly suspects: boolean },
 ): Promise<readonly Claim[]> {
-  return claimExecutions(app.database, app.worker.id, max, which)
+  const claims = await claimExecutions(app.database, app.worker.id, max, which)
+  for (const claim of claims) app.worker.hold(claim)
+  return claims
 }
 
 /** What came of carrying an execution on: all went well, it failed, or the database could not be asked. */
@@ -133,7 +141,7 @@ export async function carryOnOne(
   isStopping?: () => boolean,
 ): Promise<CarriedOn> {
   try {
-    await holding(app, claim, () => carryOn(app, claim, isStopping))
+    await handingBack(app, claim, () => carryOn(app, claim, isStopping))
     return 'done'
   } catch (error) {
     const { executionId } = claim
@@ -142,6 +150,8 @@ export async function carryOnOne(
       app.log.error({ err: error, executionId }, 'an execution could not be carried on')
     }
     return isOutage(error) ? 'away' : 'failed'
+  } finally {
+    app.worker.letGo(claim)
   }
 }
 
@@ -155,7 +165,12 @@ export async function carryOnById(
 ): Promise<boolean> {
   const claim = await claimExecution(db, id, app.worker.id)
   if (claim === undefined) return false
-  await holding(app, claim, () => carryOn(app, claim))
+  app.worker.hold(claim)
+  try {
+    await handingBack(app, claim, () => carryOn(app, claim))
+  } finally {
+    app.worker.letGo(claim)
+  }
   return true
 }
 
@@ -182,27 +197,27 @@ async function carryOn(app: AppContext, claim: Claim, isStopping?: () => boolean
  * Works on a claimed execution, and gives it back when that fails, so that it is taken up again: what could not be done
  * now (the database is away) can be done later.
  */
-async function holding(app: AppContext, claim: Claim, work: () => Promise<void>): Promise<void> {
+async function handingBack(
+  app: AppContext,
+  claim: Claim,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work()
   } catch (error) {
-    // Another process has it: then it is not ours to remember.
+    // One that another process has is not ours to give.
     if (!isServiceError(error, 'LEASE_LOST')) await leave(app, claim, isOutage(error) ? 0 : 1)
     throw error
   }
 }
 
-/** Gives a claim back. While that cannot be done it is remembered: this process alone knows that nobody works on it. */
+/** Gives a claim up. When that cannot be done, the worker finds it later among those that it has forgotten. */
 async function leave(app: AppContext, claim: Claim, failures: 0 | 1): Promise<void> {
   try {
     await handBackExecution(app.database.forTenant(claim.tenantId), claim, failures)
-    app.abandoned.delete(claim.executionId)
   } catch (error) {
-    app.log.warn(
-      { err: error, executionId: claim.executionId },
-      'an execution is not given back yet',
-    )
-    app.abandoned.set(claim.executionId, claim)
+    const { executionId } = claim
+    app.log.warn({ err: error, executionId }, 'an execution is not given back yet')
   }
 }
 
@@ -240,8 +255,8 @@ async function carryOut(
   await replyToExecution(app, db, executionId, inputRecord)
 }
 
-/** How long a late outcome looks for the escalation that its execution ends in. */
-const lateOutcomeTries = 20
+/** How long a late outcome looks for the escalation that its execution ends in, and how often. */
+const lateOutcomeMs = 300_000
 const lateOutcomeWaitMs = 500
 
 /** What a write came to after its execution was taken over: whoever works the escalation off has to know. */
@@ -251,16 +266,20 @@ async function keepLateOutcome(
   executionId: Id<'execution'>,
   row: StepRow,
 ): Promise<void> {
-  try {
-    for (let count = 0; count < lateOutcomeTries; count++) {
+  const givesUpAt = performance.now() + lateOutcomeMs
+  while (performance.now() < givesUpAt) {
+    try {
       if (await attachLateOutcome(db, executionId, row)) return
-      await new Promise((resolve) => setTimeout(resolve, lateOutcomeWaitMs).unref())
+    } catch (error) {
+      if (!isOutage(error)) {
+        app.log.error({ err: error, executionId }, 'a late outcome could not be kept')
+        return
+      }
     }
-    // The other worker has repeated the call, with the same key, and recorded that.
-    app.log.info({ executionId, stepKey: row.stepKey }, 'a late outcome met no escalation')
-  } catch (error) {
-    app.log.error({ err: error, executionId }, 'a late outcome could not be kept')
+    await new Promise((resolve) => setTimeout(resolve, lateOutcomeWaitMs).unref())
   }
+  // The other worker has repeated the call, with the same key, and recorded that.
+  app.log.info({ executionId, stepKey: row.stepKey }, 'a late outcome met no escalation')
 }
 
 /** Whoever listens must not be able to stop a run. */

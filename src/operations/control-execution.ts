@@ -1,42 +1,49 @@
 import { z } from 'zod'
 import { type Mark, markExecution } from '../db/queries/work.ts'
+import type { Id } from '../domain/ids.ts'
 import { carryOnById } from './carry-out.ts'
 import { defineAdministration } from './define.ts'
 import { runOutput } from './execution-output.ts'
 import { lockGoing, readRun } from './read-run.ts'
 import { executionId } from './shapes.ts'
 
+/** What most marks take: the execution alone. */
+export const controlInput = z.strictObject({ executionId })
+
 /** A mark that a person puts on an execution; the answer is how it stands then. */
-export function defineControl(
+export function defineControl<I extends { readonly executionId: Id<'execution'> }>(
   name: string,
   mark: Mark,
   {
     summary,
     action,
+    input,
     goesOn,
   }: {
     readonly summary: string
     /** For the audit log. */
     readonly action: string
+    readonly input: z.ZodType<I>
     /** Whether this process takes the execution up then, unless another one has it. */
-    readonly goesOn: boolean
+    readonly goesOn: (input: I) => boolean
   },
 ) {
   return defineAdministration({
     name,
     summary,
-    input: z.strictObject({ executionId }),
+    input,
     output: runOutput,
     errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_ENDED'],
     roles: ['agent', 'admin'],
-    async change(context, transaction, { executionId: id }) {
+    async change(context, transaction, request) {
       const { app, db } = context
+      const { executionId: id } = request
       const { status } = await lockGoing(transaction, id)
       await markExecution(transaction, mark, id, new Date(app.clock.now()))
       return {
         audit: [{ action, entityKind: 'execution', entityId: id, details: { status } }],
         output: async () => {
-          if (goesOn) await carryOnById(app, db, id)
+          if (goesOn(request)) await carryOnById(app, db, id)
           return readRun(context, id)
         },
       }

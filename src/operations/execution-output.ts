@@ -2,12 +2,11 @@ import { z } from 'zod'
 import type { Execution, ExecutionListItem } from '../db/queries/executions.ts'
 import type { StoredReply } from '../db/queries/replies.ts'
 import type { ConditionVerdict, StepRow, Ticket } from '../domain/execution.ts'
-import type { Json } from '../domain/json.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { ReplyFact, ReplyVerification } from '../reply/reply.ts'
-import { instant, reason } from './shapes.ts'
+import { anyJson, instant, reason } from './shapes.ts'
+import { stepOutput, toStepOutput } from './step-output.ts'
 
-const anyJson = z.custom<Json>()
 const findings = z.array(z.string()).readonly()
 
 export const executionListItem = z.object({
@@ -57,6 +56,20 @@ const selectionRecord = z
   })
   .describe('How the search for the ticket went when the run was started')
 
+const waitsFor = z
+  .object({
+    kind: z
+      .enum(['worker', 'timer', 'resume'])
+      .describe(
+        '`worker`: nobody has it, and a worker takes it; `timer`: a moment; `resume`: a person',
+      ),
+    stepKey: z.string().nullable().describe('The step that goes on then'),
+    attempt: z.int().nullable().describe('The attempt of the step that is made then'),
+    until: instant.nullable().describe('The moment of a timer'),
+  })
+  .nullable()
+  .describe('Why it does not go on now; null: it is being worked on, or has ended')
+
 const executionOutput = executionListItem.extend({
   versionId: z.string(),
   definitionHash: z.string(),
@@ -76,9 +89,15 @@ const executionOutput = executionListItem.extend({
   requester: z.custom<Principal>(),
   onBehalfOf: z.string().nullable(),
   durability: z.enum(['effect', 'step']),
-  takeOverCount: z.int(),
-  cancelRequested: z.boolean().describe('It ends before its next step'),
-  pauseRequested: z.boolean().describe('It is held before its next step'),
+  takeOverCount: z.int().describe('How often its worker was lost, or failed with it'),
+  workerId: z.string().nullable().describe('Who works on it; null: nobody does'),
+  waitsFor,
+  cancelRequested: z
+    .boolean()
+    .describe(
+      'It ends before its next step; one whose last step was going has ended as that step left it',
+    ),
+  pauseRequested: z.boolean().describe('It is held before its next step, if there is one'),
   wakeAt: instant.nullable().describe('When a waiting execution goes on by itself'),
   conditions: z.array(
     z.object({
@@ -88,30 +107,6 @@ const executionOutput = executionListItem.extend({
     }),
   ),
   durationMs: z.number().nullable().describe('From its start to its end'),
-})
-
-export const stepOutput = z.object({
-  sequence: z.int().describe('The order in which steps were started, from 1'),
-  key: z.string(),
-  kind: z.string(),
-  status: z.enum([
-    'running',
-    'waiting',
-    'completed',
-    'failed',
-    'skipped',
-    'expired',
-    'denied',
-    'pending',
-  ]),
-  action: z.string(),
-  tool: z.string().nullable(),
-  input: anyJson,
-  output: anyJson,
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  attempts: z.int(),
-  startedAt: instant,
-  endedAt: instant.nullable(),
 })
 
 export const replyOutput = z.object({
@@ -164,6 +159,27 @@ export const runOutput = z.object({
 
 export type RunOutput = z.infer<typeof runOutput>
 
+/** One run, and what people did to it. */
+export const runDetailOutput = runOutput.extend({
+  acts: z
+    .array(
+      z.object({
+        action: z
+          .string()
+          .describe(
+            'As the audit log has it: `execution.cancel_requested`, `execution.pause_requested`, `execution.resumed`, or `executions.held` after a restore',
+          ),
+        at: instant,
+        actorId: z.string(),
+        actorKind: z.enum(['human', 'ai', 'service']),
+        origin: z.string().nullable().describe('The door that it came through'),
+      }),
+    )
+    .describe('Who wanted what of it besides its start, in order'),
+})
+
+export type RunDetailOutput = z.infer<typeof runDetailOutput>
+
 export function toExecutionListItem(item: ExecutionListItem): z.infer<typeof executionListItem> {
   return {
     id: item.id,
@@ -201,6 +217,8 @@ export function toRunOutput(
       onBehalfOf: execution.onBehalfOf,
       durability: execution.durability,
       takeOverCount: execution.takeOverCount,
+      workerId: execution.workerId,
+      waitsFor: toWaitsFor(execution, rows.at(-1)),
       cancelRequested: execution.cancelRequested,
       pauseRequested: execution.pauseRequested,
       wakeAt: execution.wakeAt?.toISOString() ?? null,
@@ -212,28 +230,28 @@ export function toRunOutput(
   }
 }
 
+function toWaitsFor(
+  { status, workerId, wakeAt }: Execution,
+  last: StepRow | undefined,
+): RunOutput['execution']['waitsFor'] {
+  const isRunning = last?.status === 'running'
+  const next = {
+    stepKey: isRunning ? last.stepKey : null,
+    // An attempt without a result is still going, or was cut off: its number is used.
+    attempt: isRunning && last.tool !== null ? last.attempt + 1 : null,
+    until: wakeAt?.toISOString() ?? null,
+  }
+  if (status === 'waiting') return { kind: 'timer', ...next }
+  if (status === 'paused') return { kind: 'resume', ...next }
+  const isFree = (status === 'pending' || status === 'running') && workerId === null
+  return isFree ? { kind: 'worker', ...next } : null
+}
+
 // This service alone writes the JSON columns of a reply, from values of the types that they are read as.
 function toReplyOutput({ facts, verification, ...reply }: StoredReply): ReplyOutput {
   return {
     ...reply,
     facts: facts as unknown as readonly ReplyFact[],
     verification: verification as unknown as ReplyVerification,
-  }
-}
-
-function toStepOutput(row: StepRow, action: string): z.infer<typeof stepOutput> {
-  return {
-    sequence: row.ordinal,
-    key: row.stepKey,
-    kind: row.kind,
-    status: row.status,
-    action,
-    tool: row.tool,
-    input: row.input,
-    output: row.output,
-    error: row.error,
-    attempts: row.attempt,
-    startedAt: new Date(row.startedAt).toISOString(),
-    endedAt: row.endedAt === null ? null : new Date(row.endedAt).toISOString(),
   }
 }

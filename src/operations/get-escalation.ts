@@ -3,8 +3,8 @@ import { findEscalation } from '../db/queries/escalations.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { defineOperation } from './define.ts'
 import { escalationOutput, toEscalationOutput } from './escalation-output.ts'
-import { runOutput } from './execution-output.ts'
-import { readRun } from './read-run.ts'
+import { runDetailOutput } from './execution-output.ts'
+import { readRunDetail } from './read-run.ts'
 import { escalationId } from './shapes.ts'
 
 /** One escalation with its brief: what was asked, what was done and seen, and what is open. */
@@ -12,7 +12,7 @@ export const getEscalation = defineOperation({
   name: 'getEscalation',
   summary: 'Show one escalation, with the run that it came from',
   input: z.strictObject({ escalationId }),
-  output: z.object({ escalation: escalationOutput, run: runOutput.nullable() }),
+  output: z.object({ escalation: escalationOutput, run: runDetailOutput.nullable() }),
   errors: ['ESCALATION_NOT_FOUND'],
   roles: ['agent', 'approver', 'admin', 'auditor'],
   async run(context, input) {
@@ -23,7 +23,7 @@ export const getEscalation = defineOperation({
     const { executionId } = escalation
     return {
       escalation: toEscalationOutput(escalation),
-      run: executionId === null ? null : await readRun(context, executionId),
+      run: executionId === null ? null : await readRunDetail(context, executionId),
     }
   },
 })

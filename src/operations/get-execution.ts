@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { defineOperation } from './define.ts'
-import { runOutput } from './execution-output.ts'
-import { readRun } from './read-run.ts'
+import { runDetailOutput } from './execution-output.ts'
+import { readRunDetail } from './read-run.ts'
 import { executionId } from './shapes.ts'
 
 export const getExecution = defineOperation({
   name: 'getExecution',
-  summary: 'Show one execution with its steps and its reply',
+  summary: 'Show one execution with its steps, its reply and what people did to it',
   input: z.strictObject({ executionId }),
-  output: runOutput,
+  output: runDetailOutput,
   errors: ['EXECUTION_NOT_FOUND'],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
-  run: (context, input) => readRun(context, input.executionId),
+  run: (context, input) => readRunDetail(context, input.executionId),
 })

@@ -1,5 +1,6 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb, Transaction } from '../db/connect.ts'
+import { listExecutionActs } from '../db/queries/audit.ts'
 import {
   type Execution,
   findExecution,
@@ -11,7 +12,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { isExecutionEnded } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import type { OperationContext } from './define.ts'
-import { type RunOutput, toRunOutput } from './execution-output.ts'
+import { type RunDetailOutput, type RunOutput, toRunOutput } from './execution-output.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
 
@@ -30,6 +31,26 @@ export async function readRun(
   const actions = new Map([...plan.nodes.values()].map(({ key, step }) => [key, step.action]))
   const rows = await listSteps(db.kysely, id)
   return toRunOutput(execution, rows, actions, await replyOf(app, db, execution))
+}
+
+/**
+ * The same with what people did to it, from the audit log.
+ *
+ * @throws ServiceError `EXECUTION_NOT_FOUND`.
+ */
+export async function readRunDetail(
+  context: OperationContext,
+  id: Id<'execution'>,
+): Promise<RunDetailOutput> {
+  const run = await readRun(context, id)
+  const { createdAt, endedAt } = run.execution
+  const acts = await listExecutionActs(context.db.kysely, {
+    id,
+    tenantId: context.db.tenantId,
+    createdAt: new Date(createdAt),
+    endedAt: endedAt === null ? null : new Date(endedAt),
+  })
+  return { ...run, acts: acts.map((act) => ({ ...act, at: act.at.toISOString() })) }
 }
 
 /**

@@ -1,13 +1,17 @@
 import { z } from 'zod'
-import { insertTriageItem } from '../db/queries/escalations.ts'
+import type { Db } from '../db/connect.ts'
+import { constraintOf } from '../db/database-errors.ts'
+import { findTriageItem, insertTriageItem } from '../db/queries/escalations.ts'
 import { findActiveVersion } from '../db/queries/versions.ts'
+import { hashOf } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { reasonOf } from '../domain/escalation.ts'
+import type { Ticket } from '../domain/execution.ts'
 import type { SelectionRecord } from '../domain/selection.ts'
 import { noMatchReply } from '../reply/built-in.ts'
-import { defineOperation } from './define.ts'
+import { defineOperation, type OperationContext } from './define.ts'
 import { replyOutput, runOutput } from './execution-output.ts'
-import { findRepeatedRun, runVersion } from './run-version.ts'
+import { findRepeatedRun, type RunRequest, runVersion } from './run-version.ts'
 import { search, searchInput, selectionOutput } from './search-procedures.ts'
 import { procedureKey, ticket } from './shapes.ts'
 import { startInput } from './start-execution.ts'
@@ -48,7 +52,7 @@ export const resolveTicket = defineOperation({
   ],
   roles: ['agent', 'admin'],
   async run(context, request) {
-    const { app, db } = context
+    const { db } = context
     const selection = await search(context, { ...request, issue: request.ticket.text })
     const repeated = await findRepeatedRun(context, request)
     if (repeated !== undefined) return { selection, ...repeated, triageId: null }
@@ -63,20 +67,53 @@ export const resolveTicket = defineOperation({
     }
     const nothing = { selection, execution: null, steps: [] }
     if (selection.decision === 'ambiguous') return { ...nothing, reply: null, triageId: null }
-
-    const triageId = await db.kysely.transaction().execute((transaction) =>
-      insertTriageItem(transaction, {
-        tenantId: db.tenantId,
-        reason: reasonOf('no_procedure'),
-        ticket: request.ticket,
-        candidates: selection.candidates,
-        model: selection.model,
-        at: app.clock.now(),
-      }),
-    )
-    return { ...nothing, reply: noMatchReply(), triageId }
+    return {
+      ...nothing,
+      reply: noMatchReply(),
+      triageId: await openTriage(context, request, selection),
+    }
   },
 })
+
+/** Opens a triage item; a repeated request gets the one that it opened before. */
+async function openTriage(
+  { app, db }: OperationContext,
+  request: RunRequest & { readonly ticket: Ticket },
+  { candidates, model }: Selection,
+): Promise<string> {
+  const { ticket, idempotencyKey } = request
+  const find = () => findRepeatedTriage(db.kysely, request)
+  const item = {
+    tenantId: db.tenantId,
+    reason: reasonOf('no_procedure'),
+    ticket,
+    candidates,
+    model,
+    idempotencyKey: idempotencyKey ?? null,
+    requestHash: idempotencyKey === undefined ? null : hashOf(request),
+    at: app.clock.now(),
+  }
+  const known = await find()
+  if (known !== undefined) return known
+  try {
+    return await db.kysely
+      .transaction()
+      .execute((transaction) => insertTriageItem(transaction, item))
+  } catch (error) {
+    // The same request at the same moment: the other one was first.
+    const opened = constraintOf(error) === 'coverage_gaps_idempotency' ? await find() : undefined
+    if (opened === undefined) throw error
+    return opened
+  }
+}
+
+async function findRepeatedTriage(db: Db, request: RunRequest): Promise<string | undefined> {
+  const { idempotencyKey } = request
+  if (idempotencyKey === undefined) return undefined
+  const known = await findTriageItem(db, idempotencyKey)
+  if (known === undefined || known.requestHash === hashOf(request)) return known?.id
+  throw new ServiceError('IDEMPOTENCY_KEY_REUSED', { idempotencyKey, executionId: known.id })
+}
 
 /** What is kept of a search with the run that it led to. */
 function toRecord(

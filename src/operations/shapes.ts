@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Reason } from '../domain/escalation.ts'
 import type { Id } from '../domain/ids.ts'
 import { isId } from '../domain/ids.ts'
-import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 
 /** Shapes that several operations share. Instants go out as RFC 3339 in UTC. */
 
@@ -17,6 +17,14 @@ export const instant = z.iso.datetime()
 
 export const executionId = idOf('execution', 'exec_…')
 export const escalationId = idOf('escalation', 'esc_…')
+
+export const detach = z
+  .boolean()
+  .default(false)
+  .describe('Leave it to a worker: the answer comes before anything of it is done')
+
+/** Any value of a record. */
+export const anyJson = z.custom<Json>()
 
 export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be a JSON object')
 

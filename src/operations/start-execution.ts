@@ -4,7 +4,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { defineOperation } from './define.ts'
 import { runOutput } from './execution-output.ts'
 import { findRepeatedRun, runVersion } from './run-version.ts'
-import { jsonObject, procedureKey, ticket } from './shapes.ts'
+import { detach, jsonObject, procedureKey, ticket } from './shapes.ts'
 
 /** What starting a run takes besides the procedure, at every operation that starts one. */
 export const startInput = {
@@ -35,10 +35,7 @@ export const startExecution = defineOperation({
     procedureKey,
     ticket: ticket.optional(),
     ...startInput,
-    detach: z
-      .boolean()
-      .default(false)
-      .describe('Only store it, and leave it to a worker: the answer comes before it has begun'),
+    detach,
   }),
   output: runOutput,
   errors: ['PROCEDURE_NOT_ACTIVE', 'IDEMPOTENCY_KEY_REUSED'],

@@ -9,6 +9,11 @@ export interface WorkOptions {
   readonly concurrency?: number | undefined
   /** How often an idle worker looks for work, in milliseconds from 10; default 250. */
   readonly pollMs?: number | undefined
+  /**
+   * How long no new work is taken so that what may have ended two workers can be tried alone, in milliseconds: at first,
+   * and at most; default 2 and 64 s.
+   */
+  readonly drainMs?: readonly [first: number, longest: number]
   /** Told the id of each execution that was carried on, to its end or its next wait. */
   readonly onCarriedOn?: (executionId: string) => void
 }
@@ -28,8 +33,7 @@ export interface Working {
 const releaseEveryMs = 1_000
 /** How many suspects are worked on, one after the other, before other work goes on. */
 const suspectsAtOnce = 8
-/** How long no new work is taken so that a suspect can be worked on alone. */
-const drainMs = 2_000
+const defaultDrainMs = [2_000, 64_000] as const
 /** After the database could not be asked, it is asked again after this long, and twice as long each time up to the other. */
 const firstPauseMs = 250
 const longestPauseMs = 5_000
@@ -41,7 +45,7 @@ const longestPauseMs = 5_000
  */
 export function startWorking(
   app: AppContext,
-  { concurrency = 16, pollMs = 250, onCarriedOn }: WorkOptions = {},
+  { concurrency = 16, pollMs = 250, drainMs = defaultDrainMs, onCarriedOn }: WorkOptions = {},
 ): Working {
   if (!(concurrency >= 1)) {
     const message = `must be at least 1, found ${concurrency}`
@@ -78,10 +82,24 @@ export function startWorking(
     }
   }
 
-  /** What may have ended two workers is worked on alone, so that it can take nothing else along. */
+  const [firstDrainMs, longestDrainMs] = drainMs
+  let thisDrainMs = firstDrainMs
+  let drainsFrom = 0
+
+  /**
+   * What may have ended two workers is worked on alone, so that it can take nothing else along. Where the others do not
+   * come to their end in time they go on, and the next try is given twice as long, until it must do beside them.
+   */
   async function workOnSuspects(): Promise<void> {
-    await Promise.race([Promise.allSettled(running), pause(drainMs, stopping.signal)])
-    if (running.size > 0 || stopping.signal.aborted) return
+    if (performance.now() < drainsFrom) return
+    await Promise.race([Promise.allSettled(running), pause(thisDrainMs, stopping.signal)])
+    if (stopping.signal.aborted) return
+    if (running.size > 0 && thisDrainMs < longestDrainMs) {
+      drainsFrom = performance.now() + thisDrainMs
+      thisDrainMs *= 2
+      return
+    }
+    thisDrainMs = firstDrainMs
     for (let count = 0; count < suspectsAtOnce && !stopping.signal.aborted; count++) {
       const [claim] = await claimWork(app, 1, { suspects: true })
       if (claim === undefined) return

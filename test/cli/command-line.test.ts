@@ -409,7 +409,7 @@ describe('what goes wrong', () => {
     expect(await holder.ended).toMatchObject({ exitCode: 0, stderr: '' })
   })
 
-  test('an interrupted run is carried on by the next command', async () => {
+  test('an interrupted run is carried on by the next command that runs a playbook', async () => {
     const dataDir = join(folder, 'slow')
     const environment = {
       STEPWARDEN_CONFIG: fileURLToPath(new URL('slow-tools.ts', import.meta.url)),
@@ -433,12 +433,20 @@ describe('what goes wrong', () => {
     running.child.kill('SIGINT')
     const interrupted = await running.ended
 
-    const next = await runCli(['executions', 'list', '--json'], { dataDir, environment })
+    const looked = await runCli(['executions', 'list', '--json'], { dataDir, environment })
+    const [{ id }] = JSON.parse(looked.stdout).items
+    const paused = await runCli(['executions', 'pause', id, '--json'], { dataDir, environment })
+    await runCli(['executions', 'resume', id, '--detach'], { dataDir, environment })
+    const next = await runCli(['executions', 'start', 'SLOW_PLAYBOOK'], { dataDir, environment })
 
     expect(interrupted.exitCode).toBe(130)
     expect(interrupted.stderr).toContain('Nothing is lost')
-    expect(next.stderr).toMatch(/^1 interrupted execution was carried on: exec_\w+ \(resolved\)\n$/)
-    expect(JSON.parse(next.stdout).items).toMatchObject([{ outcome: 'resolved' }])
+    expect(looked.stderr).toBe('')
+    expect(JSON.parse(looked.stdout).items).toMatchObject([{ status: 'running' }])
+    expect(JSON.parse(paused.stdout)).toMatchObject({ execution: { status: 'paused' } })
+    expect(next.stderr).toMatch(
+      /^1 execution that nobody had was carried on: exec_\w+ \(resolved\)\n$/,
+    )
   })
 
   test('a reader that goes away is no error', async () => {

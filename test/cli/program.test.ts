@@ -3,6 +3,7 @@ import type { Command, Given } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { exitCodes } from '../../src/cli/failures.ts'
 import { runProgram } from '../../src/cli/program.ts'
+import { executionListItem } from '../../src/operations/execution-output.ts'
 import { operations } from '../../src/operations/registry.ts'
 
 async function run(words: readonly string[], isSession = false) {
@@ -42,6 +43,13 @@ test('the help of a command shows its options, those of all commands, and exampl
   expect(help).toContain('--revision <N>')
   expect(help).toContain('--data-dir <DIR>')
   expect(help).toContain('stepwarden procedures edit KEY 2 --file draft.yaml')
+})
+
+test('the help of the list of executions names every status', async () => {
+  const { help } = await run(['executions', 'list', '--help'])
+
+  const words = help.split(/[\s,]+/)
+  expect(words).toEqual(expect.arrayContaining([...executionListItem.shape.status.options]))
 })
 
 test('every operation can be reached, by a summary of its own', () => {

@@ -3,53 +3,13 @@ import { goOnLines } from '../../src/cli/go-on.ts'
 import { timelineScreen } from '../../src/cli/run-screen.ts'
 import { Terminal } from '../../src/cli/terminal.ts'
 import type { RunOutput } from '../../src/operations/execution-output.ts'
+import { shownExecution as execution } from './shown-execution.ts'
 
 type Execution = RunOutput['execution']
 type Verification = NonNullable<RunOutput['reply']>['verification']
 
 const sink = { write: () => {} }
 const terminal = new Terminal({ out: sink, err: sink, environment: {}, json: false })
-
-const execution: Execution = {
-  id: 'exec_0123456789abcdefghjkm',
-  procedureKey: 'REFUND',
-  versionNumber: 2,
-  status: 'completed',
-  outcome: 'resolved',
-  reasonCode: null,
-  customerId: null,
-  ticketId: null,
-  createdAt: '2026-05-03T10:11:12.000Z',
-  endedAt: '2026-05-03T10:11:13.000Z',
-  versionId: 'ver_0123456789abcdefghjkm',
-  definitionHash: 'x',
-  reason: null,
-  result: null,
-  input: { id: 'T-1', size: 3, name: 'Ann', order: '47-X' },
-  inputSources: { id: 'text', size: 'caller', name: 'context', order: 'model' },
-  ticket: { text: 'Where is T-1?' },
-  selection: {
-    chosenBy: 'search',
-    decision: 'selected',
-    model: 'use-v1',
-    fellBack: false,
-    minSimilarity: 0.39,
-    margin: 0.07,
-    candidates: [
-      { procedureKey: 'REFUND', versionNumber: 2, similarity: 0.7, literal: true, trackScore: 0 },
-      { procedureKey: 'PARCEL', versionNumber: 1, similarity: 0.4, literal: false, trackScore: 0 },
-    ],
-  },
-  requester: { id: 'ann', kind: 'human', roles: ['agent'], groups: [], tenantId: 'default' },
-  onBehalfOf: null,
-  durability: 'effect',
-  takeOverCount: 0,
-  cancelRequested: false,
-  pauseRequested: false,
-  wakeAt: null,
-  conditions: [],
-  durationMs: 1_000,
-}
 
 function shown(
   parts: Partial<Execution>,

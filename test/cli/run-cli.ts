@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll } from 'vitest'
 
@@ -28,6 +29,8 @@ export interface Running {
   readonly ended: Promise<Ended>
   /** Resolves as soon as standard output holds a text; fails when the process ends without. */
   readonly shows: (text: string) => Promise<void>
+  /** The same for standard error. */
+  readonly says: (text: string) => Promise<void>
 }
 
 /** Runs a command line of its own process to its end. */
@@ -58,16 +61,18 @@ export function startCli(words: readonly string[], options: RunOptions = {}): Ru
   const ended = new Promise<Ended>((resolve) => {
     child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr }))
   })
-  const shows = (text: string) =>
+  const untilIn = (stream: Readable, written: () => string) => (text: string) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
-        if (stdout.includes(text)) resolve()
+        if (written().includes(text)) resolve()
       }
-      child.stdout.on('data', look)
+      stream.on('data', look)
       child.on('close', () => reject(new Error(`it ended without '${text}': ${stdout}${stderr}`)))
       look()
     })
-  return { child, ended, shows }
+  const shows = untilIn(child.stdout, () => stdout)
+  const says = untilIn(child.stderr, () => stderr)
+  return { child, ended, shows, says }
 }
 
 /** The JSON values that a session printed, one below the other. */

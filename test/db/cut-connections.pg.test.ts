@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { expect, it } from 'vitest'
+import { openDatabase } from '../../src/db/connect.ts'
 import { explainDatabaseError, isOutage } from '../../src/db/database-errors.ts'
 import { openTestDatabase } from '../support/database.ts'
 
@@ -64,4 +65,22 @@ it('a query that is cut says that the database is away', async () => {
   for (const failure of await failures) {
     expect(failure.status === 'rejected' && isOutage(failure.reason)).toBe(true)
   }
+})
+
+it('a connection that answers nothing is given up', async () => {
+  const { url } = db.config as { url: string }
+  await using database = await openDatabase({ url, maxSilenceMs: 200 })
+  const asleep = [
+    database.system.query('sleep', 'SELECT pg_sleep(20)', []),
+    database.system.run({ name: 'sleep_hot', text: 'SELECT pg_sleep(20)' }, []),
+  ]
+
+  for (const failure of await Promise.allSettled(asleep)) {
+    expect(failure.status === 'rejected' && isOutage(failure.reason)).toBe(true)
+  }
+
+  const tenants = await database.forTenant('default').kysely.selectFrom('tenants').execute()
+  expect(tenants).toHaveLength(1)
+  // The server itself notices nothing of it until the statements end.
+  await cutAll()
 })

@@ -78,10 +78,14 @@ TABLE coverage_gaps
   model text COLLATE "C" NOT NULL
   escalation_id text COLLATE "C" NOT NULL
   created_at timestamp(3) with time zone NOT NULL
+  idempotency_key text
+  request_hash text
   CONSTRAINT coverage_gaps_candidates_check CHECK ((jsonb_typeof(candidates) = 'array'::text))
   CONSTRAINT coverage_gaps_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT coverage_gaps_request CHECK (((idempotency_key IS NULL) = (request_hash IS NULL)))
   CONSTRAINT coverage_gaps_tenant_id_escalation_id_fkey FOREIGN KEY (tenant_id, escalation_id) REFERENCES escalations(tenant_id, id)
   CONSTRAINT coverage_gaps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE UNIQUE INDEX coverage_gaps_idempotency ON coverage_gaps USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
   CREATE TRIGGER coverage_gaps_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON coverage_gaps FOR EACH STATEMENT EXECUTE FUNCTION refuse('A gap in coverage stays as it was found.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
@@ -599,6 +603,17 @@ AS $function$
         ON v.tenant_id = e.tenant_id AND v.id = e.version_id
       WHERE e.text_hash = encode(sha256(convert_to(v.purpose, 'UTF8')), 'hex')
       GROUP BY e.model
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.executions_of(own_worker text)
+ RETURNS TABLE(tenant_id text, id text, fence bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT e.tenant_id, e.id, e.fence FROM public.executions e
+      WHERE e.worker_id = own_worker AND e.status IN ('pending', 'running')
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 

@@ -76,7 +76,7 @@ describe('a stale fence', () => {
       .where('procedure_key', '=', 'REFUND_DELAY_PLAYBOOK')
       .executeTakeFirstOrThrow()
     const executionId = newId('execution', Date.now())
-    const stale = await insertExecution(tenant, {
+    const isNew = await insertExecution(tenant, {
       start: {
         executionId,
         tenantId: 'default',
@@ -102,7 +102,8 @@ describe('a stale fence', () => {
       idempotencyKey: null,
       requestHash: null,
     })
-    if (stale === undefined) throw new Error('not started')
+    expect(isNew).toBe(true)
+    const stale = { tenantId: 'default', executionId, fence: 1 }
     await handBackExecution(tenant, stale, 0)
     const claims = await Promise.all(
       [1, 2].map(() => claimExecution(tenant, executionId, app.worker.id)),

@@ -1,6 +1,8 @@
+import pg from 'pg'
 import { expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
+import { createJournal } from '../../src/db/journal.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
 import { carryOnAll } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
@@ -205,6 +207,76 @@ it('a restart of the server takes no run away from a worker that lives', async (
   const { execution } = await operations.getExecution.invoke(app, caller, { executionId })
   expect(execution).toMatchObject({ outcome: 'resolved', takeOverCount: 0 })
 })
+
+it('what a call came to is recorded though the connection is cut as it is written', async () => {
+  const key = await procedureOf('once', 'repeatable')
+  await using worker = await another()
+  const { running, letGo, executionId } = await runInMiddle(worker, key)
+  const url = 'url' in db.config ? db.config.url : ''
+  const admin = new pg.Client(url)
+  await admin.connect()
+  await admin.query('BEGIN')
+  await admin.query('SELECT FROM executions WHERE id = $1 FOR UPDATE', [executionId])
+  letGo()
+  const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+  await expect.poll(async () => (await admin.query(waiting)).rowCount).toBe(1)
+
+  await admin.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) w`)
+  await admin.query('COMMIT')
+  await admin.end()
+
+  const run = await running
+  expect(run.execution).toMatchObject({ outcome: 'resolved', takeOverCount: 0 })
+  expect(calls).toEqual(['once', 'repeatable'])
+  const proof = await operations.replayExecution.invoke(app, caller, { executionId })
+  expect(proof.agrees).toBe(true)
+})
+
+it.each(['lost', 'written'])(
+  'a commit with an outcome that was cut and %s is there once',
+  async (which) => {
+    const key = await procedureOf('once', 'repeatable')
+    // Every commit of an outcome fails once, before or after the database has it.
+    const commits = new Set<string>()
+    const worker = await another()
+    await using _worker = worker
+    const forTenant: typeof db.database.forTenant = (tenantId) => {
+      const handle = db.database.forTenant(tenantId)
+      return {
+        ...handle,
+        kysely: handle.kysely,
+        async run(statement, values) {
+          const isCut = statement.name.startsWith('commit_') && !commits.has(statement.name)
+          commits.add(statement.name)
+          if (isCut && which === 'lost') throw new Error('Connection terminated unexpectedly')
+          const written = await handle.run(statement, values)
+          if (isCut) throw new Error('Connection terminated unexpectedly')
+          return written
+        },
+      }
+    }
+    const journal = createJournal({ ...db.database, forTenant }, worker.clock)
+    // The first commit of a shape that holds no outcome is no outcome's: it fails the run, as ever.
+    const careful: typeof journal = {
+      commit: (claim, commit) =>
+        commit.isOutcome === true
+          ? journal.commit(claim, commit)
+          : worker.journal.commit(claim, commit),
+    }
+
+    const run = await operations.startExecution.invoke({ ...worker, journal: careful }, caller, {
+      procedureKey: key,
+    })
+
+    expect(run.execution.outcome).toBe('resolved')
+    expect(commits.size).toBeGreaterThan(0)
+    expect(calls).toEqual(['once', 'repeatable'])
+    const { agrees } = await operations.replayExecution.invoke(app, caller, {
+      executionId: run.execution.id,
+    })
+    expect(agrees).toBe(true)
+  },
+)
 
 it('a worker that cannot sign off ends all the same, and is seen as gone', async () => {
   const key = await procedureOf('repeatable')

@@ -175,6 +175,23 @@ describe('resolveTicket', () => {
     expect(item).toMatchObject({ escalation: { reason: { code: 'no_procedure' } }, run: null })
   })
 
+  it('opens one triage item for a request, however often it comes', async () => {
+    const before = await rowsOf('coverage_gaps')
+    const repeated = { idempotencyKey: 'avatar-1' }
+
+    const results = await Promise.all(
+      [1, 2, 3].map(() => resolve('change my avatar again', repeated)),
+    )
+    const later = await resolve('change my avatar again', repeated)
+
+    const ids = new Set([...results, later].map(({ triageId }) => triageId))
+    expect(ids.size).toBe(1)
+    expect(await rowsOf('coverage_gaps')).toHaveLength(before.length + 1)
+    await expect(resolve('change my photo', repeated)).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+    })
+  })
+
   it('takes orders in a ticket for words', async () => {
     const before = await definitionTexts()
 

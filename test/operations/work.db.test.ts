@@ -85,8 +85,8 @@ async function workUntil(executionId: string, status: string, on: AppContext = a
   }
 }
 
-/** A call of a tool that lasts until it is let go. */
-function held(name: string) {
+/** A call of a tool that lasts until it is let go, and then answers as told. */
+function held(name: string, answer: () => Promise<unknown> = async () => ({ ok: true })) {
   let letGo = (): void => {}
   let begun = (): void => {}
   const isBegun = new Promise<void>((resolve) => {
@@ -99,7 +99,7 @@ function held(name: string) {
     answers.delete(name)
     begun()
     await goes
-    return { ok: true }
+    return answer()
   })
   return { isBegun, letGo }
 }
@@ -141,6 +141,51 @@ describe('a detached start', () => {
       code: 'IDEMPOTENCY_KEY_REUSED',
     })
   })
+})
+
+it('gives back what it does not know of: the answer to its claim was lost', async () => {
+  const key = await procedureOf({ tool: 'read' })
+  const { execution } = await start(key, { detach: true })
+  const id = execution.id as Id<'execution'>
+  await claimExecution(db.database.forTenant('default'), id, app.worker.id)
+
+  await workUntil(execution.id, 'resolved')
+
+  expect((await get(execution.id)).execution.takeOverCount).toBe(0)
+})
+
+it('gives back nothing that it works on, however long that takes', async () => {
+  const key = await procedureOf({ tool: 'read' })
+  const { isBegun, letGo } = held('read')
+  const running = start(key)
+  await isBegun
+  const id = await onlyRunOf(key)
+
+  const working = startWorking(app, { pollMs: 10 })
+  await sleep(2_500)
+  letGo()
+  await running
+  await working.stop()
+
+  const { execution, steps } = await get(id)
+  expect(execution.outcome).toBe('resolved')
+  expect(steps[0]?.attempts).toBe(1)
+})
+
+it('what may end workers gets its turn beside a run that does not end', async () => {
+  const suspect = await procedureOf({ tool: 'read' })
+  const { execution } = await start(suspect, { detach: true })
+  const { kysely } = db.database.forTenant('default')
+  const lostTwice = kysely.updateTable('executions').set({ take_over_count: 2 })
+  await lostTwice.where('id', '=', execution.id).execute()
+  const { isBegun, letGo } = held('write')
+  await start(await procedureOf({ tool: 'write' }), { detach: true })
+
+  const working = startWorking(app, { pollMs: 10, drainMs: [50, 200] })
+  await isBegun
+  await vi.waitFor(async () => expect(await statusOf(execution.id)).toBe('resolved'), 15_000)
+  letGo()
+  await working.stop()
 })
 
 describe('a retry that is far off', () => {
@@ -206,6 +251,45 @@ describe('a retry that is far off', () => {
 })
 
 describe('cancelling', () => {
+  it.each([
+    ['cancelExecution', 'cancelled'],
+    ['pauseExecution', 'paused'],
+  ] as const)(
+    '%s during an attempt counts before the wait for the next one',
+    async (operation, status) => {
+      const key = await procedureOf({ tool: 'read', retry: { maxAttempts: 2, delay: '10m' } })
+      const { isBegun, letGo } = held('read', () => Promise.reject(new ToolFailed('not yet')))
+      const running = start(key)
+      await isBegun
+
+      await operations[operation].invoke(app, caller, { executionId: await onlyRunOf(key) })
+      letGo()
+
+      expect((await running).execution.status).toBe(status)
+    },
+  )
+
+  it('waits for a write that is to be tried again, and wakes what waits', async () => {
+    const key = await procedureOf({ tool: 'write', retry: { maxAttempts: 2, delay: '10m' } })
+    const { isBegun, letGo } = held('write', () => Promise.reject(new Error('reset')))
+    const running = start(key)
+    await isBegun
+    const executionId = await onlyRunOf(key)
+    await operations.cancelExecution.invoke(app, caller, { executionId })
+    letGo()
+
+    // Whether the write was made is open: it is found out when its time has come, and not before.
+    const { execution } = await running
+    expect(execution.status).toBe('waiting')
+    const due = Date.parse(execution.wakeAt ?? '')
+    await using worker = await another({ clock: { now: () => due + 1_000 } })
+    await operations.cancelExecution.invoke(worker, caller, { executionId })
+
+    expect(await statusOf(executionId)).toBe('cancelled')
+    expect((await get(executionId)).steps).toMatchObject([{ status: 'completed', attempts: 2 }])
+    expect(await agrees(executionId)).toBe(true)
+  })
+
   it('ends what nobody works on at once', async () => {
     const key = await procedureOf({ tool: 'read' })
     const { execution } = await start(key, { detach: true })
@@ -258,12 +342,13 @@ describe('pausing', () => {
     if (claim === undefined) throw new Error('nobody else has it')
     const pause = { added: [], changed: [], leave: { status: 'paused' as const, wakeAt: null } }
 
-    const flags = await app.journal.commit(claim, pause)
-    expect(flags).toEqual({ cancelRequested: false, pauseRequested: false })
+    const kept = await app.journal.commit(claim, pause)
+    const flags = { cancelRequested: false, pauseRequested: false }
+    expect(kept).toEqual({ flags, isLeft: false })
     expect(await statusOf(execution.id)).toBe('running')
 
     await operations.pauseExecution.invoke(app, caller, { executionId: execution.id })
-    expect((await app.journal.commit(claim, pause)).pauseRequested).toBe(true)
+    expect((await app.journal.commit(claim, pause)).isLeft).toBe(true)
     expect(await statusOf(execution.id)).toBe('paused')
     await expect(app.journal.commit(claim, pause)).rejects.toMatchObject({ code: 'LEASE_LOST' })
   })

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../domain/canonical.ts'
 import { newId } from '../../domain/ids.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Principal } from '../../domain/principal.ts'
-import type { Transaction } from '../connect.ts'
+import type { Db, Transaction } from '../connect.ts'
 
 /** An administrative act as it is written: the database gives it its place in the chain and its hash. */
 export interface NewAuditEvent {
@@ -45,5 +45,43 @@ export async function insertAuditEvent(
       origin: event.origin,
       ungoverned: event.ungoverned ?? false,
     })
+    .execute()
+}
+
+/** An act of the audit log that concerns one execution. */
+export interface ExecutionAct {
+  readonly action: string
+  readonly at: Date
+  readonly actorId: string
+  readonly actorKind: Principal['kind']
+  readonly origin: string | null
+}
+
+/**
+ * What was done to an execution, in its order: acts that name it, and those that held all executions of the service
+ * (they name the tenant) while it had not ended.
+ */
+export async function listExecutionActs(
+  db: Db,
+  execution: {
+    readonly id: string
+    readonly tenantId: string
+    readonly createdAt: Date
+    readonly endedAt: Date | null
+  },
+): Promise<readonly ExecutionAct[]> {
+  const { id, tenantId, createdAt, endedAt } = execution
+  return db
+    .selectFrom('audit_events')
+    .select(['action', 'at', 'actor_id as actorId', 'actor_kind as actorKind', 'origin'])
+    .where('entity_kind', '=', 'execution')
+    .where('entity_id', 'in', [id, tenantId])
+    .where((eb) =>
+      eb.or([
+        eb('entity_id', '=', id),
+        eb.and([eb('at', '>', createdAt), ...(endedAt === null ? [] : [eb('at', '<', endedAt)])]),
+      ]),
+    )
+    .orderBy('seq')
     .execute()
 }

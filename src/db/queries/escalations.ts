@@ -65,6 +65,19 @@ export async function listEscalations(
   return rows.map(toEscalation)
 }
 
+/** The triage item that a request with this key has led to. */
+export async function findTriageItem(
+  db: Db,
+  idempotencyKey: string,
+): Promise<{ readonly id: Id<'escalation'>; readonly requestHash: string | null } | undefined> {
+  const row = await db
+    .selectFrom('coverage_gaps')
+    .select(['escalation_id', 'request_hash'])
+    .where('idempotency_key', '=', idempotencyKey)
+    .executeTakeFirst()
+  return row && { id: row.escalation_id as Id<'escalation'>, requestHash: row.request_hash }
+}
+
 /** Opens a triage item for a ticket that no procedure fits, and keeps the ticket as a gap in coverage. */
 export async function insertTriageItem(
   transaction: Transaction,
@@ -74,6 +87,8 @@ export async function insertTriageItem(
     readonly ticket: Ticket
     readonly candidates: readonly JsonObject[]
     readonly model: string
+    readonly idempotencyKey: string | null
+    readonly requestHash: string | null
     readonly at: number
   },
 ): Promise<Id<'escalation'>> {
@@ -101,6 +116,8 @@ export async function insertTriageItem(
       candidates: canonicalJson(item.candidates),
       model: item.model,
       escalation_id: id,
+      idempotency_key: item.idempotencyKey,
+      request_hash: item.requestHash,
       created_at: new Date(item.at),
     })
     .execute()

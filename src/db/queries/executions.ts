@@ -24,6 +24,7 @@ import type { SelectionRecord } from '../../domain/selection.ts'
 import type { StepKind } from '../../domain/step.ts'
 import type { Claim } from '../../executor/ports.ts'
 import type { Db, TenantDb, Transaction } from '../connect.ts'
+import { constraintOf } from '../database-errors.ts'
 import type { ExecutionsTable, StepExecutionsTable } from '../tables.ts'
 
 /** An execution as lists show it. */
@@ -66,6 +67,8 @@ export interface Execution extends ExecutionListItem {
   readonly revision: number
   readonly fence: number
   readonly takeOverCount: number
+  /** Who works on it; null while nobody does. */
+  readonly workerId: string | null
   readonly cancelRequested: boolean
   readonly pauseRequested: boolean
   readonly wakeAt: Date | null
@@ -122,10 +125,7 @@ const insertOnce = {
  *
  * @throws ServiceError `PROCEDURE_NOT_ACTIVE` when the version is not active any more: the database refuses it.
  */
-export async function insertExecution(
-  db: TenantDb,
-  execution: NewExecution,
-): Promise<Claim | undefined> {
+export async function insertExecution(db: TenantDb, execution: NewExecution): Promise<boolean> {
   const { start, version } = execution
   const count = await db
     .run(execution.idempotencyKey === null ? insert : insertOnce, [
@@ -159,19 +159,17 @@ export async function insertExecution(
       const { procedureKey } = version
       throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey }, { cause: error })
     })
-  if (count === 0) return undefined
-  return { tenantId: start.tenantId, executionId: start.executionId, fence: 1 }
+  return count > 0
+}
+
+/** The claim that whoever stores an execution for itself has on it. */
+export function firstClaim({ tenantId, executionId }: ExecutionStart): Claim {
+  return { tenantId, executionId, fence: 1 }
 }
 
 /** What says nothing is not stored. */
 function jsonOrNull(value: object | undefined): string | null {
   return value === undefined || Object.keys(value).length === 0 ? null : canonicalJson(value)
-}
-
-function constraintOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'constraint' in error
-    ? error.constraint
-    : undefined
 }
 
 export async function findExecution(db: Db, id: Id<'execution'>): Promise<Execution | undefined> {
@@ -327,6 +325,7 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     revision: row.revision,
     fence: row.fence,
     takeOverCount: row.take_over_count,
+    workerId: row.worker_id,
     cancelRequested: row.cancel_requested_at !== null,
     pauseRequested: row.pause_requested_at !== null,
     wakeAt: row.wake_at,

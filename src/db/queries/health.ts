@@ -64,6 +64,23 @@ export async function countUnattended(database: Database, workerId: Id<'worker'>
   return row?.n ?? 0
 }
 
+/** How many executions of a tenant need no worker now: they are paused, or wait for a moment. */
+export async function countResting(
+  database: Database,
+  tenantId: string,
+): Promise<{ readonly paused: number; readonly waiting: number }> {
+  const rows = await database
+    .forTenant(tenantId)
+    .query<{ status: 'paused' | 'waiting'; n: number }>(
+      'executions_resting',
+      `SELECT status, count(*)::integer AS n FROM executions
+       WHERE tenant_id = $1 AND status IN ('paused', 'waiting') GROUP BY status`,
+      [tenantId],
+    )
+  const countOf = (wanted: string) => rows.find(({ status }) => status === wanted)?.n ?? 0
+  return { paused: countOf('paused'), waiting: countOf('waiting') }
+}
+
 /**
  * Recomputes the hashes of the last `count` events of a tenant's audit chain, up to its head, and answers the first
  * thing that does not fit as one sentence; undefined when all does.

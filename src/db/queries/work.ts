@@ -31,6 +31,19 @@ export async function claimExecutions(
   return rows.map(toClaim)
 }
 
+/** The claims that a worker has on executions, as the database knows them. */
+export async function listClaims(
+  database: Database,
+  workerId: Id<'worker'>,
+): Promise<readonly Claim[]> {
+  const rows = await database.system.query<ClaimedRow>(
+    'executions_of',
+    'SELECT tenant_id, id, fence FROM executions_of($1)',
+    [workerId],
+  )
+  return rows.map(toClaim)
+}
+
 /** What came of looking at the workers that are gone. */
 export interface Released {
   /** Executions that were theirs, and are anybody's now. */
@@ -87,8 +100,9 @@ export async function handBackExecution(
 export type Mark = 'cancel' | 'pause' | 'resume'
 
 /**
- * Marks an execution that has not ended and is locked. One that nobody works on is paused at once, the
- * others before their next step; one that is resumed is anybody's. A mark that is there already stays as it is.
+ * Marks an execution that has not ended and is locked. One that nobody works on is paused at once, the others before
+ * their next step; one that is resumed, or that waits and is to be cancelled, is anybody's. A mark that is there already
+ * stays as it is.
  */
 export async function markExecution(
   transaction: Transaction,
@@ -102,6 +116,14 @@ export async function markExecution(
       revision: eb('revision', '+', 1),
       ...(mark === 'cancel' && {
         cancel_requested_at: eb.fn.coalesce('cancel_requested_at', eb.val(at)),
+        // One that waits is woken, whoever finds it first.
+        wake_at: null,
+        status: eb
+          .case()
+          .when('status', '=', 'waiting')
+          .then(eb.val('running' as const))
+          .else(eb.ref('status'))
+          .end(),
       }),
       ...(mark === 'pause' && {
         pause_requested_at: eb.fn.coalesce('pause_requested_at', eb.val(at)),

@@ -1,0 +1,240 @@
+import { compare, lowered } from './comparisons.ts'
+import { readCondition } from './conditions.ts'
+import { formatPattern } from './formats.ts'
+import { fieldOf } from './nouns.ts'
+import { readHas } from './owners.ts'
+import { type Condition, operand, quote, type Term, wholeDay } from './term.ts'
+import { findValue, type Reader, readValue } from './values.ts'
+
+/** A statement with `is`, `has`, `contains` and the like. */
+export function readStatement(reader: Reader, text: string): Condition | undefined {
+  const verb = /^(.+?),? (is|are|was|were) (not |never )?(?:exactly )?(.+)$/.exec(text)
+  return (
+    readOccurs(reader, text) ??
+    readTextual(reader, text) ??
+    readHas(reader, text) ??
+    (verb === null
+      ? undefined
+      : readIs(reader, verb[1] ?? '', verb[3] !== undefined, verb[4] ?? '')) ??
+    readExists(reader, text) ??
+    readFlag(reader, text)
+  )
+}
+
+/** `unit contains «0»`, `code starts with GEN`. */
+function readTextual(reader: Reader, text: string): Condition | undefined {
+  const parts =
+    /^(.+?) (does not contain|contains?|includes?|does not include|starts with|begins with|ends with) (.+)$/.exec(
+      text,
+    )
+  if (parts === null) return undefined
+  const [, left = '', verb = '', right = ''] = parts
+  const value = findValue(reader, left)
+  if (value === undefined) return undefined
+  const part =
+    findValue(reader, right) ??
+    (/^\S+$/.test(right) ? { cel: quote(right), guards: [] } : undefined)
+  if (part === undefined) return undefined
+  const guards = [...value.guards, ...part.guards]
+  if (value.shape.kinds.has('list') || value.shape.isMap) {
+    const cel = `${operand(part.cel)} in ${operand(value.cel)}`
+    return { cel: verb.includes('not') ? `!(${cel})` : cel, guards }
+  }
+  const name = /contain|include/.test(verb)
+    ? 'contains'
+    : verb.startsWith('ends')
+      ? 'endsWith'
+      : 'startsWith'
+  return {
+    cel: `${verb.includes('not') ? '!' : ''}${operand(value.cel)}.${name}(${part.cel})`,
+    guards,
+  }
+}
+
+export function contained(value: Term, list: Term): Condition {
+  return {
+    cel: `${operand(value.cel)} in ${operand(list.cel)}`,
+    guards: [...value.guards, ...list.guards],
+  }
+}
+
+function readIs(
+  reader: Reader,
+  left: string,
+  isNot: boolean,
+  right: string,
+): Condition | undefined {
+  const value = subject(reader, left)
+  if (value === undefined) return undefined
+  const negated = (cel: string, guards: readonly string[]): Condition => ({
+    cel: isNot ? `!(${cel})` : cel,
+    guards,
+  })
+  if (/^(null|none|absent|missing|unset)$/.test(right)) {
+    const guards = value.guards.filter((guard) => guard !== `has(${value.cel})`)
+    return { cel: `${isNot ? '' : '!'}has(${value.cel})`, guards }
+  }
+  if (/^(there|present|given|set|known|supplied)$/.test(right)) {
+    const guards = value.guards.filter((guard) => guard !== `has(${value.cel})`)
+    return { cel: `${isNot ? '!' : ''}has(${value.cel})`, guards }
+  }
+  if (/^(true|set to true|false)$/.test(right)) {
+    return negated(right === 'false' ? `!${operand(value.cel)}` : value.cel, value.guards)
+  }
+  const whole = /^(?:a )?(?:whole number|integer)(?: (?:from|between) (.+) (?:to|and) (.+))?$/.exec(
+    right,
+  )
+  if (whole !== null) {
+    const range =
+      whole[1] === undefined
+        ? undefined
+        : readCondition(reader, `${left} is between ${whole[1]} and ${whole[2]}`)
+    const cel = `floor(${value.cel}) == ${operand(value.cel)}`
+    const guards = [...value.guards, ...(range?.guards ?? [])]
+    return negated(range === undefined ? cel : `${cel} && ${range.cel}`, guards)
+  }
+  const multiple = /^(?:a )?multiple of (.+)$/.exec(right)
+  if (multiple !== null) {
+    const factor = readValue(reader, multiple[1] ?? '')
+    return negated(`${operand(value.cel)} % ${operand(factor.cel)} == 0`, [
+      ...value.guards,
+      ...factor.guards,
+    ])
+  }
+  if (/^(?:an? )?empty(?: text| list| map)?$/.test(right))
+    return negated(`size(${value.cel}) == 0`, value.guards)
+  if (/^(positive|negative|zero)$/.test(right)) {
+    const sign = { positive: '> 0', negative: '< 0', zero: '== 0' }[right]
+    return negated(`${operand(value.cel)} ${sign}`, value.guards)
+  }
+  const form = formatPattern(right)
+  if (form !== undefined)
+    return negated(`${operand(value.cel)}.matches(${quote(form)})`, value.guards)
+  const isIn =
+    /^(?:a |an |one of the )?(?:key|entry|member|element|item|one)s? (?:of|in) (.+)$/.exec(right) ??
+    /^(?:in|among|listed in|contained in|part of|included in) (.+)$/.exec(right)
+  if (isIn !== null) {
+    const list = findValue(reader, isIn[1] ?? '') ?? undefined
+    if (list !== undefined && (list.shape.kinds.has('list') || list.shape.isMap)) {
+      return negated(contained(value, list).cel, [...value.guards, ...list.guards])
+    }
+  }
+  if (isIn !== null && !/^one/.test(right)) return undefined
+  return isOneOf(reader, value, right, isNot)
+}
+
+/** `«0» or «1»`, `Health, Dental or Vision`, a single value or word. */
+function isOneOf(
+  reader: Reader,
+  subject: Term,
+  text: string,
+  isNot: boolean,
+): Condition | undefined {
+  // Of a record that is `«pending»` its status is meant.
+  const value = subject.shape.kinds.has('object') ? fieldOf(subject, 'status') : subject
+  if (value === undefined) return undefined
+  const list = listNamed(reader, text)
+  if (list !== undefined) {
+    const { cel, guards } = contained(value, list)
+    return { cel: isNot ? `!(${cel})` : cel, guards }
+  }
+  const isText = value.shape.kinds.has('text')
+  const isListed =
+    /^(?:either|one of|any of)\b/.test(text) || subject.cel !== reader.scope.items.at(-1)?.self.cel
+  const words = text
+    .replace(/^(?:either|one of|any of|exactly|one of the values) /, '')
+    .split(/, or |, and |, | or | and /)
+    .map((word) => word.trim())
+  const isPlain = words.every((word) => /^(«\d+»|-?[\w.-]+)$/.test(word))
+  if (!isPlain && words.length > 1) return undefined
+  const terms = words.map((word) => {
+    const known = findValue(reader, word)
+    if (known !== undefined) return known
+    // A word that names nothing is a text by itself, where texts are what it is compared with.
+    const isWord = isText && isListed && /^[\w-]+$/.test(word)
+    return isWord ? { ...value, cel: quote(word), guards: [] } : undefined
+  })
+  const [first] = terms
+  if (first === undefined || terms.some((term) => term === undefined)) return undefined
+  if (terms.length === 1) return compare(reader, value, isNot ? '!=' : '==', first)
+  const ignoresCase = value.ignoresCase || reader.scope.ignoresCase
+  const texts = terms.flatMap((term) =>
+    term === undefined ? [] : [ignoresCase ? lowered(term) : term.cel],
+  )
+  const values = `[${texts.join(', ')}]`
+  const guards = [...value.guards, ...terms.flatMap((term) => term?.guards ?? [])]
+  const cel = `${ignoresCase ? lowered(value) : operand(value.cel)} in ${values}`
+  return { cel: isNot ? `!(${cel})` : cel, guards }
+}
+
+/** What a statement is about; `it` is the item that a quantifier goes through, `the text` the only input. */
+function subject(reader: Reader, phrase: string): Term | undefined {
+  const { scope } = reader
+  const text = phrase.trim()
+  if (text === 'it') {
+    const item = scope.items.at(-1)
+    return item?.self
+  }
+  const [only] = scope.check.inputs
+  if (
+    /^(the )?(text|value|input)$/.test(text) &&
+    scope.check.inputs.length === 1 &&
+    only !== undefined
+  ) {
+    const input = scope.input(only)
+    scope.definitions.set('midnight', dayOfText(input))
+    return input
+  }
+  return findValue(reader, text)
+}
+
+/** The midnight of the day that a text begins with. */
+function dayOfText(input: Term): Term {
+  const cel = `timestamp(${input.cel}.substring(0, 10))`
+  return { ...wholeDay({ ...input, cel, isMoment: true }), cel, isMoment: true }
+}
+
+/** `the order exists`, `the booking is there`. */
+function readExists(reader: Reader, text: string): Condition | undefined {
+  const parts = /^(.+?) (exists?|does not exist|do not exist)$/.exec(text)
+  if (parts === null) return undefined
+  const value = findValue(reader, parts[1] ?? '')
+  if (value === undefined) return undefined
+  const isNot = parts[2]?.includes('not') === true
+  if (value.shape.kinds.has('boolean')) {
+    return { cel: isNot ? `!${operand(value.cel)}` : value.cel, guards: value.guards }
+  }
+  const guards = value.guards.filter((guard) => guard !== `has(${value.cel})`)
+  return { cel: `${isNot ? '!' : ''}has(${value.cel})`, guards }
+}
+
+/** A name of something that is true or false. */
+function readFlag(reader: Reader, text: string): Condition | undefined {
+  const isNot = text.startsWith('not ')
+  const value = findValue(reader, isNot ? text.slice(4) : text)
+  if (value === undefined || !value.shape.kinds.has('boolean')) return undefined
+  return { cel: isNot ? `!${operand(value.cel)}` : value.cel, guards: value.guards }
+}
+
+/** `one of policy.accepted`: a list that has a name. */
+function listNamed(reader: Reader, text: string): Term | undefined {
+  const name = /^(?:one of|any of) (?:the )?(?:entries of |values of |items of )?([\w. ]+)$/.exec(
+    text,
+  )?.[1]
+  const list = name === undefined ? undefined : findValue(reader, name)
+  return list?.shape.kinds.has('list') || list?.shape.isMap ? list : undefined
+}
+
+/** `code does not occur in coupons_used`, `it belongs to addresses`. */
+function readOccurs(reader: Reader, text: string): Condition | undefined {
+  const parts =
+    /^(.+?) (does not |do not )?(?:occurs?|appears?|is listed|is contained) (?:in|among) (.+)$/.exec(
+      text,
+    )
+  if (parts === null) return undefined
+  const [value, list] = [subject(reader, parts[1] ?? ''), findValue(reader, parts[3] ?? '')]
+  const isList = list?.shape.kinds.has('list') === true || list?.shape.isMap === true
+  if (value === undefined || list === undefined || !isList) return undefined
+  const { cel, guards } = contained(value, list)
+  return { cel: parts[2] === undefined ? cel : `!(${cel})`, guards }
+}

@@ -1,0 +1,131 @@
+import { type Ruling, Untranslatable } from '../playbook.ts'
+import { readCondition } from './conditions.ts'
+import { mask } from './phrase.ts'
+import type { RuleScope } from './scope.ts'
+import { findValue, type Reader, readValue, unmask } from './values.ts'
+
+/**
+ * Writes a rule that is told in words as an expression, with the tools that it reads. The expression is true, false and
+ * never fails: where something that the rule needs is not there, it is false.
+ *
+ * @throws Untranslatable naming the words that were not understood. Nothing is guessed.
+ */
+export function translate(scope: RuleScope, earlier: readonly string[]): Ruling {
+  const { text, quoted } = mask(scope.check.holdsWhen)
+  const reader: Reader = { scope, quoted }
+  const { rest, definitions, wholeDays, ignoresCase, readsAll } = prepare(reader, text, earlier)
+  scope.wholeDays = wholeDays
+  scope.ignoresCase = ignoresCase
+  for (const [name, value] of definitions) scope.definitions.set(name, define(reader, value))
+  const condition = readCondition(reader, rest)
+  const needed = readsAll ? scope.sources().flatMap(({ output }) => output.guards) : []
+  const guards = [...new Set([...needed, ...condition.guards])]
+  const body = condition.cel === 'true' && guards.length > 0 ? [] : [sided(condition.cel, guards)]
+  const when = [...ordered(guards), ...body].join(' && ')
+  scope.use(when)
+  return { lookups: [...scope.lookups.values()], when }
+}
+
+function sided(cel: string, guards: readonly string[]): string {
+  return guards.length > 0 && /\|\|| \? /.test(cel) ? `(${cel})` : cel
+}
+
+/** Steps first, then what the customer gave, then what lies in the answers of the steps. */
+function ordered(guards: readonly string[]): readonly string[] {
+  const rank = (guard: string) =>
+    guard.endsWith("status == 'completed'") ? 0 : guard.startsWith('has(input.') ? 1 : 2
+  return [...guards].sort((a, b) => rank(a) - rank(b))
+}
+
+function define(reader: Reader, { value, quoted }: Definition) {
+  const own = { ...reader, quoted }
+  return findValue(own, value) ?? readValue(own, value)
+}
+
+interface Definition {
+  readonly value: string
+  readonly quoted: readonly string[]
+}
+
+interface Prepared {
+  readonly rest: string
+  readonly definitions: ReadonlyMap<string, Definition>
+  readonly wholeDays: boolean
+  readonly ignoresCase: boolean
+  readonly readsAll: boolean
+}
+
+/** Takes out of a sentence what is said beside its condition: remarks, definitions, how times are compared. */
+function prepare(reader: Reader, text: string, earlier: readonly string[]): Prepared {
+  const definitions = new Map<string, Definition>()
+  let rest = text
+  let wholeDays = false
+  const take = (pattern: RegExp, note: (...groups: string[]) => void) => {
+    for (let found = pattern.exec(rest); found !== null; found = pattern.exec(rest)) {
+      note(...found.slice(1).map((group) => group ?? ''))
+      rest = (rest.slice(0, found.index) + rest.slice(found.index + found[0].length)).trim()
+    }
+  }
+  rest = withoutRemarks(reader, rest).replace(
+    /,? \(?(?:case-insensitive(?:ly)?|case is ignored|ignoring (?:the )?case)\)?(?=,|$)/,
+    ', ignoring case',
+  )
+  let ignoresCase = false
+  take(/,? ignoring case$/, () => {
+    ignoresCase = true
+  })
+  if (ignoresCase && / and | or /.test(rest)) {
+    throw new Untranslatable('it is not clear which comparison ignores case')
+  }
+  take(/,? where (\w+)(?: is| are| =| :=) (.+)$/, (name, value) =>
+    definitions.set(name ?? '', { value: value ?? '', quoted: reader.quoted }),
+  )
+  take(/,? (today|now|[a-z_]+) = ([^<>=]+)$/, (name, value) =>
+    definitions.set(name ?? '', { value: value ?? '', quoted: reader.quoted }),
+  )
+  take(/,? (?:converted|computed|defined|calculated|with .+) as above$/, () => {
+    for (const [name, definition] of definedIn(earlier)) definitions.set(name, definition)
+  })
+  take(
+    /,? on whole (?:dates|days)\b,?|,? \((?:compared (?:as|by) )?(?:calendar dates|whole dates|whole days|dates only)\)/,
+    () => {
+      wholeDays = true
+    },
+  )
+  take(/,? \(strictly[^)]*\)/, () => {})
+  const readsAll = /^always\b/.test(rest)
+  take(/; obliges .+$/, () => {})
+  return { rest, definitions, wholeDays, ignoresCase, readsAll }
+}
+
+/** What earlier rules of the domain say that a name is. */
+function definedIn(earlier: readonly string[]): ReadonlyMap<string, Definition> {
+  const found = new Map<string, Definition>()
+  for (const sentence of earlier) {
+    const { text, quoted } = mask(sentence)
+    const [, name, value] =
+      /,? where (\w+) (?:is|are|=) (.+)$/.exec(text.replace(/ \([^()]*\)/g, '')) ?? []
+    if (name !== undefined && value !== undefined) found.set(name, { value, quoted })
+  }
+  return found
+}
+
+/** What the translator reads itself: it is no mere remark. */
+const meant =
+  /case-insensitive|case is ignored|when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly/
+/** Words by which a remark would change what a rule says. */
+const changing =
+  /\b(unless|except|instead|only when|only if|plus|minus|otherwise|excluding|including|rounded|or when|must also)\b/
+
+/** Removes remarks in parentheses that only explain; one that may change the rule is refused. */
+function withoutRemarks(reader: Reader, text: string): string {
+  return text
+    .replace(/ ?\(([^()]*)\)/g, (whole, remark: string) => {
+      if (meant.test(remark)) return whole
+      if (changing.test(remark)) {
+        throw new Untranslatable(`the remark '${unmask(reader, remark)}' is not understood`)
+      }
+      return /^[\w.]+(?: [-+/x*] [\w.]+)+$/.test(remark) ? whole : ''
+    })
+    .trim()
+}

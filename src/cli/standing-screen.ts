@@ -1,0 +1,83 @@
+import type { RunDetailOutput, RunOutput } from '../operations/execution-output.ts'
+import { labelled } from './labels.ts'
+import type { Terminal } from './terminal.ts'
+import { countText, instantText } from './value-line.ts'
+
+type Acts = RunDetailOutput['acts']
+
+/** How a run that has not ended goes on, and who has paused it where that is known. */
+export function standingLines(
+  terminal: Terminal,
+  execution: RunOutput['execution'],
+  acts: Acts = [],
+): readonly string[] {
+  const text = standingText(execution, acts)
+  return text === undefined ? [] : [labelled(terminal, 'Goes on', text)]
+}
+
+function standingText(execution: RunOutput['execution'], acts: Acts): string | undefined {
+  const { id, waitsFor, cancelRequested } = execution
+  if (waitsFor === null) return workedOnText(execution)
+  const cancels = cancelRequested ? ', and is cancelled then' : ''
+  switch (waitsFor.kind) {
+    case 'worker':
+      return `with the next worker that is free ('stepwarden worker' is one): nobody has it now${cancels}`
+    case 'timer':
+      return `at ${instantText(waitsFor.until)}, when a worker makes ${nextCall(waitsFor)}${cancels}`
+    case 'resume':
+      return `with 'stepwarden executions resume ${id}': ${pausedText(acts)}`
+    default:
+      return waitsFor.kind satisfies never
+  }
+}
+
+function workedOnText({
+  status,
+  workerId,
+  cancelRequested,
+  pauseRequested,
+}: RunOutput['execution']): string | undefined {
+  if (status !== 'running') return undefined
+  if (!cancelRequested && !pauseRequested) return `with ${workerId}, which has it`
+  const then = cancelRequested ? 'cancelled' : 'paused'
+  return `until the step that is going is done; then it is ${then}, unless that was its last step`
+}
+
+function nextCall({ stepKey, attempt }: NonNullable<RunOutput['execution']['waitsFor']>): string {
+  if (stepKey === null) return 'its next step'
+  return attempt === null ? `step ${stepKey}` : `attempt ${attempt} of step ${stepKey}`
+}
+
+function pausedText(acts: Acts): string {
+  const act = acts.findLast(({ action }) => pauses.includes(action))
+  return act === undefined ? 'it is paused' : actText(act)
+}
+
+const pauses = ['execution.pause_requested', 'executions.held']
+
+const words: Readonly<Record<string, string>> = {
+  'execution.cancel_requested': 'cancel asked for',
+  'execution.pause_requested': 'pause asked for',
+  'execution.resumed': 'resumed',
+  'executions.held': 'paused with all others, after a restore,',
+}
+
+function actText({ action, at, actorId, origin }: Acts[number]): string {
+  const door = origin === null ? '' : ` (${origin})`
+  return `${words[action] ?? action} by ${actorId}${door} at ${instantText(at)}`
+}
+
+/** What befell a run besides its steps: what people wanted of it, and workers that it lost. */
+export function eventLines(
+  terminal: Terminal,
+  { takeOverCount }: RunOutput['execution'],
+  acts: Acts = [],
+): readonly string[] {
+  const lines = []
+  if (acts.length > 0) lines.push(labelled(terminal, 'Steered', acts.map(actText).join('\n')))
+  if (takeOverCount > 0) {
+    const text = `${countText(takeOverCount, 'time')}: its worker was lost, or failed with it`
+    lines.push(labelled(terminal, 'Taken over', text))
+  }
+  return lines
+}

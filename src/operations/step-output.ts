@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import type { StepRow } from '../domain/execution.ts'
+import { anyJson, instant } from './shapes.ts'
+
+/** One step of a run, as it is answered. */
+export const stepOutput = z.object({
+  sequence: z.int().describe('The order in which steps were started, from 1'),
+  key: z.string(),
+  kind: z.string(),
+  status: z.enum([
+    'running',
+    'waiting',
+    'completed',
+    'failed',
+    'skipped',
+    'expired',
+    'denied',
+    'pending',
+  ]),
+  action: z.string(),
+  tool: z.string().nullable(),
+  input: anyJson,
+  output: anyJson,
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  attempts: z.int().describe('Attempts begun'),
+  failedAttempts: z
+    .array(
+      z.object({
+        attempt: z.int().describe('From 1'),
+        result: z.enum(['refused', 'failed', 'error', 'timeout', 'interrupted', 'invalid']),
+        code: z.string(),
+        message: z.string(),
+        endedAt: instant,
+      }),
+    )
+    .readonly()
+    .describe('The attempts that did not complete the step, in their order'),
+  startedAt: instant,
+  endedAt: instant.nullable(),
+})
+
+export function toStepOutput(row: StepRow, action: string): z.infer<typeof stepOutput> {
+  return {
+    sequence: row.ordinal,
+    key: row.stepKey,
+    kind: row.kind,
+    status: row.status,
+    action,
+    tool: row.tool,
+    input: row.input,
+    output: row.output,
+    error: row.error,
+    attempts: row.attempt,
+    failedAttempts: (row.attempts ?? []).map((record) => ({
+      ...record,
+      endedAt: new Date(record.endedAt).toISOString(),
+    })),
+    startedAt: new Date(row.startedAt).toISOString(),
+    endedAt: row.endedAt === null ? null : new Date(row.endedAt).toISOString(),
+  }
+}
