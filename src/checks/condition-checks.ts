@@ -70,7 +70,7 @@ function checkRule(walk: Walk, when: string, path: Path, index: number): void {
   if (worlds.length > 0) {
     const message =
       'this can never hold when it is tested, so the rule never hands a run over; correct it or remove the rule'
-    check.add('never-holds', path, message)
+    check.add('rule-never-matches', path, message)
   } else if (walk.rules.dueOf(index) !== undefined) {
     const keys = [...(check.parsed(when, path)?.reads.steps ?? [])].map((key) => `steps.${key}`)
     const message =

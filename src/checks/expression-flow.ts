@@ -1,4 +1,4 @@
-import type { LinkPath } from '../domain/expression/reads.ts'
+import { type LinkPath, proofsOf } from '../domain/expression/reads.ts'
 import type { MacroNode, Node } from '../domain/expression/syntax.ts'
 import { partsOf } from './liveness.ts'
 import { factOf, fullPathOf, pathKey, stepOf } from './node-key.ts'
@@ -238,7 +238,19 @@ function testFact(node: Node, worlds: readonly World[], ground: FlowGround): Spl
       return possible.includes(token) ? [learned(world, key, [token], ground)] : []
     })
   const [yes, no] = [that(trueToken), that(falseToken)]
-  return isOpposite ? { yes: no, no: yes } : { yes, no }
+  const split = isOpposite ? { yes: no, no: yes } : { yes, no }
+  return { yes: withProofs(node, split.yes, ground), no: split.no }
+}
+
+/** A size that a list has makes items of it certain. */
+function withProofs(node: Node, worlds: readonly World[], ground: FlowGround): readonly World[] {
+  if (node.kind !== 'binary') return worlds
+  const { own } = ground
+  return proofsOf(node, true).reduce((going, proven) => {
+    const path: LinkPath = proven[0] === 'output' && own ? ['steps', own, ...proven] : proven
+    const there = ground.domainOf(path).filter((token) => !isNothing(token))
+    return going.map((world) => learned(world, pathKey(path), there, ground))
+  }, worlds)
 }
 
 /** Each thing that is learned makes a copy of all the others. */

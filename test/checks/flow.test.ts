@@ -273,7 +273,7 @@ test('a rule is tested where the steps that it reads have ended', () => {
     'rule-never-due escalationRules[0].when',
   ])
   expect(found([look('a'), look('b')], rule("steps.a.status == 'skipped'"))).toEqual([
-    'never-holds escalationRules[0].when',
+    'rule-never-matches escalationRules[0].when',
   ])
 })
 

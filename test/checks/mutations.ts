@@ -556,7 +556,7 @@ export const drawnRules: { readonly [kind: string]: readonly RuleId[] } = {
   'end before the end': ['unreachable-step'],
   'drop the completion conditions': ['no-completion-condition'],
   'let a condition be prose': ['prose-only'],
-  'write a rule that can never hold': ['never-holds'],
+  'write a rule that can never hold': ['rule-never-matches'],
   'write a rule for a step that ends nothing': ['unknown-reference'],
   'drop issue patterns': ['few-patterns'],
   'write a pattern of one word': ['loose-pattern'],

@@ -235,7 +235,7 @@ class Checker {
     if (!needsValue) return type
     const path = pathOf(node)
     // A place that is written out may lie behind the end of the list; one that is computed comes of its size.
-    const isCertain = node.key.kind !== 'literal' || (path !== undefined && isGuarded(path, guards))
+    const isCertain = path === undefined || node.key.kind !== 'literal' || isGuarded(path, guards)
     if (type.kind === 'any') this.#report.untyped(node)
     else if (!isCertain) this.#report.absent(node)
     return type
