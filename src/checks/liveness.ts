@@ -65,7 +65,7 @@ const comparisons = new Set<string>(['==', '!=', '<', '<=', '>', '>=', 'in'])
 
 function isCondition(node: Node): boolean {
   if (node.kind === 'binary') return comparisons.has(node.operator)
-  return node.kind === 'matches' || node.kind === 'call' || node.kind === 'macro'
+  return ['has', 'member', 'index', 'matches', 'call', 'macro'].includes(node.kind)
 }
 
 /** Visits a node and its parts; what stands in a path is part of it. */

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { shopTools } from '../../conformance/retail/tools.ts'
+import { Stage } from '../../conformance/stage.ts'
 import { createDeskTools } from '../../seeds/desk-tools.ts'
 import type { CalledProcedure, FindProcedure } from '../../src/checks/called-procedure.ts'
 import { readDocument } from '../../src/documents/read-document.ts'
@@ -55,17 +57,29 @@ const identify: CalledProcedure = {
   calls: [],
 }
 
-const folders = ['../../seeds/procedures/', './playbooks/'].map((folder) =>
-  fileURLToPath(new URL(folder, import.meta.url)),
+const shop = new Map(
+  shopTools(new Stage()).map(({ contract }) => [contract.name, contract] as const),
 )
 
+const folders: readonly (readonly [folder: string, contracts: ValidPlaybook['contracts']])[] = [
+  ['../../seeds/procedures/', contracts],
+  ['./playbooks/', contracts],
+  ['../../conformance/playbooks/', shop],
+]
+
 /**
- * Every valid playbook at hand: those of the demo, those beside this file with a step of every kind, and those of the
- * folders that STEPWARDEN_PLAYBOOKS lists. A folder may hold a `tools.json`, a list of contracts.
+ * Every valid playbook at hand: those of the demo, those beside this file with a step of every kind, those of the
+ * conformance suite that were written by hand, and those of the folders that STEPWARDEN_PLAYBOOKS lists. A folder may hold a `tools.json`, a list of contracts.
  */
 export function validPlaybooks(): readonly ValidPlaybook[] {
   const more = (process.env.STEPWARDEN_PLAYBOOKS ?? '').split(delimiter).filter((one) => one !== '')
-  return [...folders, ...more].flatMap((folder) => {
+  const all = [
+    ...folders.map(
+      ([folder, own]) => [fileURLToPath(new URL(folder, import.meta.url)), own] as const,
+    ),
+    ...more.map((folder) => [folder, contracts] as const),
+  ]
+  return all.flatMap(([folder, usual]) => {
     const files = readdirSync(folder).sort()
     const own = files.includes('tools.json')
       ? (JSON.parse(readFileSync(join(folder, 'tools.json'), 'utf8')) as ToolContract[])
@@ -77,7 +91,7 @@ export function validPlaybooks(): readonly ValidPlaybook[] {
         return {
           name,
           definition: requireDefinition(value),
-          contracts: own === undefined ? contracts : new Map(own.map((one) => [one.name, one])),
+          contracts: own === undefined ? usual : new Map(own.map((one) => [one.name, one])),
           findProcedure: (key: string) => (key === 'IDENTIFY_CUSTOMER' ? identify : 'none'),
         }
       })

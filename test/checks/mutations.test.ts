@@ -5,33 +5,126 @@ import { type ValidPlaybook, validPlaybooks } from './corpus.ts'
 import type { Document } from './definition-texts.ts'
 import { drawnRules, type Mutant, mutations } from './mutations.ts'
 
-/** Mutants that mean the same as the playbook that they were made of, or are as right, each with the reason. */
-const equivalent: { readonly [mutant: string]: string } = {
-  'drop a guard of a read: many-charges.yaml escalationRules[0].when':
-    'a rule is tested once all steps that it reads have ended, and this one never fails',
-  'let a step that is read be skipped: many-charges.yaml steps[3].choose[1].steps[0]':
-    'the step that reads it runs only when it has completed',
-  'drop the fallback of a value that may be null: failed-payment.yaml steps[5].with.message':
-    'an escalation rule has handed over what is null',
-  'drop the fallback of a value that may be null: failed-payment.yaml replies.resolved':
-    'a reply that cannot be filled in gives way to the built-in one',
-  'drop the fallback of a value that may be null: refund-delay.yaml steps[5].with.message':
-    'a requirement before it asks for the value',
-  'drop the fallback of a value that may be null: refund-delay.yaml replies.resolved':
-    'a reply that cannot be filled in gives way to the built-in one',
-  'require an input no more: duplicate-charge.yaml input': 'a precondition asks for the input',
-  'require an input no more: failed-payment.yaml input': 'a precondition asks for the input',
-  'require an input no more: refund-delay.yaml input': 'a precondition asks for the input',
+const asked = 'a requirement before has asked for the status already'
+const unlisted = "the shop's tools do not list the states of an order"
+const inOrder = ['steps[3].require[2].when', 'steps[3].require[3].when']
+
+/**
+ * Mutants that mean the same as the playbook that they were made of, are as safe, or differ in what no schema tells:
+ * for each kind, by playbook, the places and the reason.
+ */
+const equivalent: {
+  readonly [kind: string]: {
+    readonly [playbook: string]: readonly [places: readonly string[], reason: string]
+  }
+} = {
+  'misspell a listed value': { 'cancel-pending-order': [['steps[4].expect'], unlisted] },
+  'leave a bracket open': {
+    'modify-pending-order-items': [['steps[11].expect', 'completionConditions[0].when'], unlisted],
+  },
+  'drop a guard of a read': {
+    'many-charges': [
+      ['escalationRules[0].when'],
+      'a rule is tested once all steps that it reads have ended, and this one never fails',
+    ],
+    'cancel-pending-order': [[...inOrder, 'completionConditions[0].when'], asked],
+    'exchange-delivered-order-items': [
+      [
+        ...inOrder,
+        'steps[8].require[0].when',
+        'steps[10].require[0].when',
+        'completionConditions[0].when',
+      ],
+      asked,
+    ],
+    'modify-pending-order-address': [[...inOrder, 'completionConditions[0].when'], asked],
+    'modify-pending-order-items': [
+      [
+        ...inOrder,
+        'steps[8].require[0].when',
+        'steps[10].require[0].when',
+        'completionConditions[0].when',
+      ],
+      asked,
+    ],
+    'modify-pending-order-payment': [
+      [...inOrder, 'steps[5].require[3].when', 'completionConditions[0].when'],
+      asked,
+    ],
+    'modify-user-address': [['completionConditions[0].when'], asked],
+    'return-delivered-order-items': [[...inOrder, 'completionConditions[0].when'], asked],
+  },
+  'guard a tool that another requires': {
+    'cancel-pending-order': [['steps[2]'], asked],
+    'exchange-delivered-order-items': [['steps[2]'], asked],
+    'modify-pending-order-address': [['steps[2]'], asked],
+    'modify-pending-order-items': [['steps[2]'], asked],
+    'modify-pending-order-payment': [['steps[2]'], asked],
+    'return-delivered-order-items': [['steps[2]'], asked],
+  },
+  'let a step that is read be skipped': {
+    'many-charges': [
+      ['steps[3].choose[1].steps[0]'],
+      'the step that reads it runs only when it has completed',
+    ],
+    'exchange-delivered-order-items': [['steps[2]'], asked],
+    'modify-pending-order-items': [['steps[2]'], asked],
+    'modify-pending-order-payment': [['steps[2]'], asked],
+    'return-delivered-order-items': [['steps[2]'], asked],
+  },
+  'let a step that is read fail': {
+    'exchange-delivered-order-items': [['steps[2]'], 'it may fail already'],
+    'modify-pending-order-items': [['steps[2]'], 'it may fail already'],
+    'modify-pending-order-payment': [['steps[2]'], 'it may fail already'],
+    'return-delivered-order-items': [['steps[2]'], 'it may fail already'],
+  },
+  'drop the fallback of a value that may be null': {
+    'failed-payment': [
+      ['steps[5].with.message', 'replies.resolved'],
+      'an escalation rule has handed over what is null, and a reply gives way to the built-in one',
+    ],
+    'refund-delay': [
+      ['steps[5].with.message', 'replies.resolved'],
+      'a requirement has asked for the value, and a reply gives way to the built-in one',
+    ],
+  },
+  'require an input no more': {
+    'duplicate-charge': [['input'], 'a precondition asks for it'],
+    'failed-payment': [['input'], 'a precondition asks for it'],
+    'refund-delay': [['input'], 'a precondition asks for it'],
+  },
 }
 
-/** What is found in a mutant. */
-function findIn(mutant: Mutant, { contracts, findProcedure }: ValidPlaybook): readonly string[] {
-  const parsed = parseDefinition(mutant.document)
-  if ('problems' in parsed) return ['definition-invalid']
-  const tools = mutant.contracts ?? contracts
-  return checkDefinition(parsed.definition, (name) => tools.get(name), findProcedure)
+/** All of them, as `kind: playbook place`. */
+const equivalents = Object.entries(equivalent).flatMap(([kind, playbooks]) =>
+  Object.entries(playbooks).flatMap(([playbook, [places]]) =>
+    places.map((place) => `${kind}: ${playbook} ${place}`),
+  ),
+)
+
+/** What is found in a document, each with its place. */
+function findingsOf(
+  document: Document,
+  contracts: ValidPlaybook['contracts'],
+  { findProcedure }: ValidPlaybook,
+): readonly { readonly rule: string; readonly path: string }[] {
+  const parsed = parseDefinition(document)
+  if ('problems' in parsed) return [{ rule: 'definition-invalid', path: '' }]
+  return checkDefinition(parsed.definition, (name) => contracts.get(name), findProcedure)
+}
+
+/** What is found in the playbooks as they are. */
+const known = new Map<ValidPlaybook, ReturnType<typeof findingsOf>>()
+
+/** The rules that a mutant draws, where the playbook did not. */
+function drawnBy(mutant: Mutant, playbook: ValidPlaybook): readonly string[] {
+  const { definition, contracts } = playbook
+  const before =
+    known.get(playbook) ?? findingsOf(JSON.parse(JSON.stringify(definition)), contracts, playbook)
+  known.set(playbook, before)
+  return findingsOf(mutant.document, mutant.contracts ?? contracts, playbook)
+    .filter(({ rule, path }) => !before.some((one) => one.rule === rule && one.path === path))
     .map(({ rule }) => rule)
-    .filter((rule) => rule !== 'kind-unavailable')
 }
 
 const playbooks = validPlaybooks()
@@ -51,17 +144,18 @@ test.each(kinds)('every playbook is told to be wrong when one would %s', (kind, 
 
   const missed = made
     .filter(({ playbook, mutant }) => {
-      const drawn = findIn(mutant, playbook)
+      const drawn = drawnBy(mutant, playbook)
       return !drawnRules[kind]?.some((rule) => drawn.includes(rule))
     })
-    .map(({ playbook, mutant }) => `${kind}: ${playbook.name} ${mutant.at}`)
+    .map(({ playbook, mutant }) => `${kind}: ${playbook.name.replace(/\.\w+$/, '')} ${mutant.at}`)
 
   counts.mutants += made.length
-  counts.equivalent += missed.filter((one) => one in equivalent).length
+  counts.equivalent += missed.filter((one) => equivalents.includes(one)).length
   expect(made.length).toBeGreaterThan(0)
-  expect(missed.filter((one) => !(one in equivalent))).toEqual([])
+  expect(missed.filter((one) => !equivalents.includes(one))).toEqual([])
 })
 
 test('of the mutants that are listed as equivalent none is caught', () => {
-  expect(counts.equivalent).toBe(Object.keys(equivalent).length)
+  expect(counts.equivalent).toBe(equivalents.length)
+  expect(counts.mutants).toBeGreaterThan(1_000)
 })

@@ -519,7 +519,7 @@ function withoutRequired(
 /** The rules of which one must be drawn, whatever else is: a mistake is not caught by chance. */
 export const drawnRules: { readonly [kind: string]: readonly RuleId[] } = {
   'rename a step where it is read': ['unknown-reference'],
-  'rename a field of an output': ['unknown-reference'],
+  'rename a field of an output': ['unknown-reference', 'untyped'],
   'rename an input where it is read': ['unknown-reference'],
   'rename a constant where it is read': ['unknown-reference'],
   'rename a root': ['expression-syntax', 'template-syntax'],
@@ -571,7 +571,7 @@ export const drawnRules: { readonly [kind: string]: readonly RuleId[] } = {
   'repeat what must not be repeated': ['retry-not-idempotent'],
   'write without a look': ['unguarded-write'],
   'poll a write': ['poll-of-write'],
-  'let a tool answer a field no more': ['unknown-reference'],
+  'let a tool answer a field no more': ['unknown-reference', 'untyped'],
   'let a tool answer null': ['unguarded-value'],
   'let a tool answer one state more': ['choice-missing'],
   'let a tool ask for one argument more': ['missing-field'],
