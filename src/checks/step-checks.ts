@@ -1,3 +1,4 @@
+import type { Step } from '../domain/step.ts'
 import type { DefinitionCheck } from './check.ts'
 
 /** Checks what a step says of itself, whatever comes before it. */
@@ -9,10 +10,24 @@ export function checkSteps(check: DefinitionCheck): void {
       const message = `'${kind}' can be written but not run by this version of the service; a draft may keep it`
       check.add('kind-unavailable', [...path, kind], message)
     }
-    for (const field of ['onError', 'onDeadline', 'onDenied']) {
-      if (Object(step)[field] !== 'continue' || step.required === false) continue
+    for (const at of continuing(step)) {
+      if (step.required === false) continue
       const message = "a required step cannot be passed over; say 'required: false' or escalate"
-      check.add('continue-required', [...path, field], message)
+      check.add('continue-required', [...path, ...at], message)
     }
   }
+}
+
+/** Where a step says that the run goes on without it. */
+function continuing(step: Step): readonly (readonly string[])[] {
+  const places = [
+    ['onError'],
+    ['onDeadline'],
+    ['onDenied'],
+    ['poll', 'otherwise'],
+    ['repeat', 'otherwise'],
+  ]
+  return places.filter(
+    (links) => links.reduce<unknown>((value, link) => Object(value)[link], step) === 'continue',
+  )
 }

@@ -77,6 +77,7 @@ function walkTool(
   check.template(step.with ?? {}, [...path, 'with'], worlds, place, { expected })
   if (contract !== undefined) checkToolOrder(check, entry, contract, worlds)
   const own = { ...place, output: check.types.toolOutput(step), own: step.key }
+  let exhausted: readonly World[] = []
   let done: readonly World[] = worlds.map((world) => withStatus(world, entry.place, completed))
   if (step.poll !== undefined) {
     const { until, otherwise } = step.poll
@@ -87,7 +88,9 @@ function walkTool(
     }
     const { yes, no } = check.condition(until, at, done, own)
     if (yes.length === 0 && done.length > 0) neverEnds(walk, at)
-    done = [...yes, ...(otherwise === 'continue' ? no : [])]
+    done = yes
+    // A loop that has used up its rounds has failed, and may be passed over.
+    if (otherwise === 'continue') exhausted = walk.ended(entry, no, failed)
   }
   if (step.expect !== undefined) {
     done = walk.holding(step.expect, [...path, 'expect'], done, own).yes
@@ -95,7 +98,7 @@ function walkTool(
   const after = walk.ended(entry, done, completed)
   // A failure that ends the run declined is one that the rules are tested at as well.
   const failing = step.onError === undefined ? [] : walk.ended(entry, worlds, failed)
-  return step.onError === 'continue' ? [...after, ...failing] : after
+  return [...after, ...exhausted, ...(step.onError === 'continue' ? failing : [])]
 }
 
 function walkCompute(
@@ -240,7 +243,10 @@ function walkBlock(
     own: step.key,
   })
   if (yes.length === 0 && walked.length > 0 && readsRound) neverEnds(walk, path)
-  return walk.ended(entry, [...yes, ...(otherwise === 'continue' ? no : [])], completed)
+  return [
+    ...walk.ended(entry, yes, completed),
+    ...(otherwise === 'continue' ? walk.ended(entry, no, failed) : []),
+  ]
 }
 
 function neverEnds(walk: Walk, path: readonly (string | number)[]): void {

@@ -67,7 +67,7 @@ const findProcedure = procedureSet(procedures, findContract, 'none')
 const base = Object(readDocument(blockOf(page, 'base') ?? '', { name: 'base' }).value)
 
 /** The rules that an example draws, each once. */
-function drawnBy(fragment: string, rule: string, isParsed: boolean): readonly string[] {
+function drawnBy(fragment: string, rule: string): readonly string[] {
   let value: JsonObject
   try {
     value = { ...base, ...Object(readDocument(fragment, { name: rule }).value) }
@@ -75,7 +75,7 @@ function drawnBy(fragment: string, rule: string, isParsed: boolean): readonly st
     if (!isServiceError(error, 'DOCUMENT_INVALID')) throw error
     return ['document-invalid']
   }
-  const parsed = isParsed ? parseDefinition(value) : { definition: value as never }
+  const parsed = parseDefinition(value)
   if ('problems' in parsed) return ['definition-invalid']
   const findings = checkDefinition(parsed.definition, findContract, findProcedure)
   const drawn = new Set(findings.map((finding) => finding.rule))
@@ -105,11 +105,9 @@ describe('docs/checks.md', () => {
     '%s: the wrong example draws it and nothing else, the right one nothing',
     (id) => {
       const text = entries.get(id) ?? ''
-      const unparsed = blockOf(text, 'wrong unparsed')
-      const wrong = unparsed ?? blockOf(text, 'wrong') ?? ''
 
-      expect(drawnBy(wrong, id, unparsed === undefined)).toEqual([id])
-      expect(drawnBy(blockOf(text, 'right') ?? '', id, true)).toEqual([])
+      expect(drawnBy(blockOf(text, 'wrong') ?? '', id)).toEqual([id])
+      expect(drawnBy(blockOf(text, 'right') ?? '', id)).toEqual([])
     },
   )
 

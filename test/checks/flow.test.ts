@@ -337,9 +337,21 @@ test('a repeated block leaves its last round, and its until reads it', () => {
   expect(found([block("steps.a.output.state == 'closed'"), then])).toEqual([
     'unreachable-step steps[1].when',
   ])
-  expect(
-    found([block("steps.a.output.state == 'closed'", { otherwise: 'continue' }), then]),
-  ).toEqual([])
+  const goesOn = { ...block("steps.a.output.state == 'closed'", { otherwise: 'continue' }) }
+  expect(found([{ ...goesOn, required: false }, then])).toEqual([])
+  expect(found([goesOn])).toEqual(['continue-required steps[0].repeat.otherwise'])
+})
+
+test('a tool that is polled in vain has failed, and must be guarded where the run goes on', () => {
+  const poll = (more: object) =>
+    look('a', { poll: { every: '1m', atMost: 3, until: 'output.ok', ...more }, required: false })
+
+  expect(found([poll({}), look('b', { when: '!steps.a.output.ok' })])).toEqual([
+    'unreachable-step steps[1].when',
+  ])
+  expect(found([poll({ otherwise: 'continue' }), use('b', 'steps.a.output.ok')])).toEqual([
+    'unguarded-step steps[1].compute.used',
+  ])
 })
 
 test('an ask and an approval that go on unanswered must be guarded', () => {

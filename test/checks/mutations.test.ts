@@ -23,10 +23,6 @@ const equivalent: {
     'modify-pending-order-items': [['steps[11].expect', 'completionConditions[0].when'], unlisted],
   },
   'drop a guard of a read': {
-    'many-charges': [
-      ['escalationRules[0].when'],
-      'a rule is tested once all steps that it reads have ended, and this one never fails',
-    ],
     'cancel-pending-order': [[...inOrder, 'completionConditions[0].when'], asked],
     'exchange-delivered-order-items': [
       [
