@@ -3,7 +3,7 @@ import { createDeskTools } from '../seeds/desk-tools.ts'
 import type { Config } from './config/config.ts'
 import { type Database, openDatabase } from './db/connect.ts'
 import { createJournal } from './db/journal.ts'
-import { createDeskStore } from './db/queries/desk.ts'
+import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
 import { createServerClock } from './db/server-clock.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
@@ -152,15 +152,33 @@ async function hostedReplyModel(
   return withRest(withWarnings(model, log), () => clock.now())
 }
 
+/**
+ * The tools of a configuration without a database: what is known of them, and nothing to run them with.
+ *
+ * @throws ServiceError `TOOL_MODULE_INVALID`, `TOOLS_INVALID`
+ */
+export async function loadToolRegistry(config: Pick<Config, 'toolModule'>): Promise<ToolRegistry> {
+  return createToolRegistry(
+    config.toolModule === undefined
+      ? createDeskTools(closedDesk)
+      : await importTools(config.toolModule),
+  )
+}
+
+const closed = () => Promise.reject(new Error('the desk has no database here'))
+const closedDesk: DeskStore = { findRefund: closed, recordRefund: closed, recordMessage: closed }
+
 async function loadTools(
   config: Pick<Config, 'toolModule'>,
   database: Database,
   clock: Clock,
 ): Promise<readonly Tool[]> {
-  if (config.toolModule === undefined) {
-    return createDeskTools(createDeskStore(database, () => clock.now()))
-  }
-  const path = config.toolModule
+  return config.toolModule === undefined
+    ? createDeskTools(createDeskStore(database, () => clock.now()))
+    : importTools(config.toolModule)
+}
+
+async function importTools(path: string): Promise<readonly Tool[]> {
   let module: unknown
   try {
     module = await import(pathToFileURL(path).href)

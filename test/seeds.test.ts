@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createDeskTools } from '../seeds/desk-tools.ts'
-import { checkDefinition } from '../src/domain/checks.ts'
+import { checkDefinition } from '../src/checks/check-definition.ts'
 import { requireDefinition } from '../src/domain/parse-definition.ts'
 import { buildSummary } from '../src/domain/summary.ts'
 import { createToolRegistry } from '../src/domain/tool-registry.ts'

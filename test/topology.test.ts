@@ -4,18 +4,19 @@ import ts from 'typescript'
 import { expect, test } from 'vitest'
 
 const foundations = ['domain', 'config', 'logger.ts']
-const effects = ['documents', 'executor', 'openai', 'reply', 'search', 'db']
+const effects = ['documents', 'checks', 'executor', 'openai', 'reply', 'search', 'db']
 
 /**
  * The parts of src/, lowest first, each with what it may import of the others; a single file may have a line of its
  * own, which adds to that of its part. Imports point one way:
- * http cli mcp -> operations -> db search executor reply documents -> openai -> domain.
+ * http cli mcp -> operations -> db search executor reply documents checks -> openai -> domain.
  */
 const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   config: ['domain'],
   'logger.ts': ['config'],
   documents: ['domain'],
+  checks: ['domain'],
   executor: ['domain', 'logger.ts'],
   openai: ['domain', 'config'],
   reply: ['domain', 'logger.ts', 'openai'],
@@ -30,7 +31,16 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   mcp: [...foundations, 'context.ts', 'operations'],
   // `serve` opens the other doors.
   // `doctor` looks beneath the operations, at the database itself.
-  cli: [...foundations, 'context.ts', 'operations', 'http', 'mcp', 'db/queries/health.ts'],
+  // `check` looks at files alone, with no service behind it.
+  cli: [
+    ...foundations,
+    'checks',
+    'context.ts',
+    'operations',
+    'http',
+    'mcp',
+    'db/queries/health.ts',
+  ],
   // The web pages know the service by its HTTP API alone.
   console: [],
 }
@@ -38,7 +48,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
 /** The entry files, which wire the parts together and may import anything of ours. */
 const entryFiles = ['src/index.ts', 'src/cli/main.ts']
 
-/** With the domain, the roots of the pure code: every file that they import is held to be as pure as they are. */
+/** With domain and checks, the roots of the pure code: every file that they import is held to be as pure as they are. */
 const pureExecutorFiles = ['plan', 'decide', 'apply', 'replay'].map((n) => `src/executor/${n}.ts`)
 
 /** All that pure code may import from outside. */
@@ -109,6 +119,7 @@ test.each([
   ['src/domain/a.ts', "await fetch('http://127.0.0.1')", "'fetch'"],
   ['src/domain/a.ts', "import { randomUUID } from 'node:crypto'", "'randomUUID'"],
   ['src/executor/apply.ts', 'const at = Date.now()', "'Date.now'"],
+  ['src/checks/a.ts', 'const at = Date.now()', "'Date.now'"],
 ])('refuses in %s: %s', (path, line, message) => {
   const problems = findProblems([fileOf(path, `// The first line.\n${line}\n`)])
 
@@ -184,7 +195,7 @@ function purePaths(files: readonly File[]): ReadonlySet<string> {
     for (const found of file.imports) if (!found.isTypeOnly) add(targetOf(file, found))
   }
   for (const { path } of files) {
-    if (path.startsWith('src/domain/') || pureExecutorFiles.includes(path)) add(path)
+    if (/^src\/(domain|checks)\//.test(path) || pureExecutorFiles.includes(path)) add(path)
   }
   return pure
 }

@@ -41,9 +41,9 @@ export function showAnswer(terminal: Terminal, answer: Answer): number {
 
 /** What was given on the command line, by the names in `usage`: `KEY`, `limit`. */
 export class Given {
-  readonly #values: ReadonlyMap<string, string | boolean>
+  readonly #values: ReadonlyMap<string, string | boolean | readonly string[]>
 
-  constructor(values: Iterable<readonly [string, string | boolean]>) {
+  constructor(values: Iterable<readonly [string, string | boolean | readonly string[]]>) {
     this.#values = new Map(values)
   }
 
@@ -56,7 +56,15 @@ export class Given {
 
   find(name: string): string | undefined {
     const value = this.#values.get(name)
+    // Words of a text need no quotes around them.
+    if (typeof value === 'object') return value.join(' ')
     return typeof value === 'string' ? value : undefined
+  }
+
+  /** The words of an argument that takes several (`<FILE...>`), each by itself; none when none was given. */
+  list(name: string): readonly string[] {
+    const value = this.#values.get(name)
+    return typeof value === 'object' ? value : []
   }
 
   /** Whether an option without a value is set. */

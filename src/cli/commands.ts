@@ -1,3 +1,4 @@
+import { check } from './check-command.ts'
 import type { Command } from './command.ts'
 import { demo } from './demo.ts'
 import { embeddingCommands } from './embedding-commands.ts'
@@ -13,6 +14,7 @@ export const commands: readonly Command[] = [
   demo,
   ...ticketCommands,
   ...procedureCommands,
+  check,
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,

@@ -1,7 +1,7 @@
 import { migrateDatabase } from '../db/connect.ts'
 import { databaseName, explainDatabaseError } from '../db/database-errors.ts'
 import { serviceVersion } from '../db/service-version.ts'
-import { readDocument } from '../documents/read-document.ts'
+import { attachPositions, readDocument } from '../documents/read-document.ts'
 import { writeDocument } from '../documents/write-document.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
@@ -16,16 +16,7 @@ const parts: Parts = {
     const document = readDocument(text, { name })
     return {
       value: document.value,
-      // A problem inside an expression brings its place in that text along; people look for it in the whole.
-      locate: (problems) =>
-        problems.map((problem) => ({
-          ...problem,
-          ...document.position(problem.path),
-          message:
-            problem.line === undefined
-              ? problem.message
-              : `${problem.message} (at ${problem.line}:${problem.column ?? 1} of its text)`,
-        })),
+      locate: (problems) => attachPositions(problems, document),
     }
   },
   writeDefinition: (definition) => {

@@ -139,12 +139,11 @@ function toOption({ usage, text }: Parameter): Option {
 
 /** What the words gave a command, by the names of its parameters; options of the program among them. */
 function givenTo(commander: Commander): Given {
-  const values: [string, string | boolean][] = []
+  const values: [string, string | boolean | readonly string[]][] = []
   for (const [index, argument] of commander.registeredArguments.entries()) {
     const value: unknown = commander.processedArgs[index]
-    // Words of a text need no quotes around them.
     if (Array.isArray(value)) {
-      if (value.length > 0) values.push([argument.name(), value.join(' ')])
+      if (value.length > 0) values.push([argument.name(), value.map(String)])
     } else if (typeof value === 'string') values.push([argument.name(), value])
   }
   const given = commander.optsWithGlobals()

@@ -13,7 +13,8 @@ import { ServiceError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 import { type Problem, pathText } from '../domain/problem.ts'
 import { numberProblem } from './number-text.ts'
-import { type Position, positionsOf } from './text-position.ts'
+import { offsetOf, type WrittenText } from './scalar-offset.ts'
+import { offsetAt, type Position, positionsOf } from './text-position.ts'
 
 /** The largest text that is read. */
 const maxDocumentBytes = 1024 * 1024
@@ -31,9 +32,10 @@ export interface Document {
   readonly value: Json
   /**
    * Where a path such as `steps[2].with` stands: at the key of a field, at the start of an entry. For a path that is
-   * not in the text, such as that of a missing field, the nearest part around it that is.
+   * not in the text, such as that of a missing field, the nearest part around it that is. With `inner` the place within
+   * the text that stands there, which may be an expression of several lines.
    */
-  readonly position: (path: string) => Position
+  readonly position: (path: string, inner?: Partial<Position>) => Position
 }
 
 /**
@@ -56,17 +58,22 @@ export function readDocument(text: string, options: { readonly name: string }): 
   if (reader.problems.length > 0) {
     throw new ServiceError('DOCUMENT_INVALID', { name, problems: reader.problems })
   }
-  return { name, value, position: (path) => reader.position(path) }
+  return { name, value, position: (path, inner) => reader.position(path, inner) }
 }
 
-/** Gives each problem its line and column in the document that was read. Problems that have them keep them. */
-export function attachPositions(
-  problems: readonly Problem[],
+/**
+ * Gives each problem its line and column in the document that was read. Those that a problem has already are taken to
+ * lie within the text at its path: an expression or a template.
+ */
+export function attachPositions<P extends Problem>(
+  problems: readonly P[],
   document: Document,
-): readonly Problem[] {
-  return problems.map((problem) =>
-    problem.line === undefined ? { ...problem, ...document.position(problem.path) } : problem,
-  )
+): readonly P[] {
+  return problems.map((problem) => {
+    const { line, column } = problem
+    const inner = line === undefined ? {} : { line, column: column ?? 1 }
+    return { ...problem, ...document.position(problem.path, inner) }
+  })
 }
 
 /** Reads one text. It keeps what was found on the way: problems, and the place of each path. */
@@ -76,6 +83,7 @@ class Reader {
   readonly #positionOf: (offset: number) => Position
   /** Offset in the text of each path that was met. */
   readonly #offsets = new Map<string, number>()
+  readonly #texts = new Map<string, WrittenText>()
 
   constructor(text: string) {
     this.#text = text
@@ -99,7 +107,12 @@ class Reader {
     return this.#convert(document.contents, [])
   }
 
-  position(path: string): Position {
+  position(path: string, inner: Partial<Position> = {}): Position {
+    const text = this.#texts.get(path)
+    if (text !== undefined && inner.line !== undefined) {
+      const at = offsetAt(text.value, { line: inner.line, column: inner.column ?? 1 })
+      return this.#positionOf(offsetOf(this.#text, text, at))
+    }
     // A path that is not there is shortened from its end until it is: `steps[2].with.amount`, `steps[2].with`, ...
     for (
       let rest = path;
@@ -181,7 +194,11 @@ class Reader {
       if (problem !== undefined) this.#refuse(offset, place, problem)
       return value === 0 ? 0 : value
     }
-    if (typeof value === 'string') this.#refuseUnstorable(value, offset, place)
+    if (typeof value === 'string') {
+      this.#refuseUnstorable(value, offset, place)
+      const [start = offset, end = offset] = node.range ?? []
+      this.#texts.set(place, { value, start, end, style: node.type })
+    }
     return typeof value === 'string' || typeof value === 'boolean' ? value : null
   }
 

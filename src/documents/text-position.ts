@@ -19,3 +19,14 @@ export function positionsOf(text: string): (offset: number) => Position {
     return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 }
   }
 }
+
+/** The offset of a line and column; the end of the text for those that lie behind it. */
+export function offsetAt(text: string, { line, column }: Position): number {
+  let start = 0
+  for (let left = line; left > 1; left -= 1) {
+    const end = text.indexOf('\n', start)
+    if (end === -1) return text.length
+    start = end + 1
+  }
+  return Math.min(start + column - 1, text.length)
+}

@@ -23,7 +23,7 @@ export const createProcedure = defineAdministration({
     'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
-  prepare: ({ app }, { definition }) => prepareVersion(app, definition),
+  prepare: ({ app, db }, { definition }) => prepareVersion(app, db.kysely, definition),
   async change({ app, caller }, transaction, _input, prepared) {
     const { tenantId } = caller.principal
     const now = app.clock.now()

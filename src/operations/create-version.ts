@@ -34,9 +34,10 @@ export const createVersion = defineAdministration({
   ],
   roles: ['author', 'admin'],
   async prepare({ app, db }, { procedureKey: key, fromVersionNumber, definition }) {
-    if (definition !== undefined) return { prepared: await prepareVersion(app, definition) }
+    if (definition !== undefined)
+      return { prepared: await prepareVersion(app, db.kysely, definition) }
     const basis = await findProcedureVersion(db.kysely, key, fromVersionNumber)
-    return { prepared: await prepareVersion(app, basis.definition), basedOn: basis.id }
+    return { prepared: await prepareVersion(app, db.kysely, basis.definition), basedOn: basis.id }
   },
   async change({ app, caller }, transaction, { procedureKey: key }, { prepared, basedOn }) {
     const { tenantId } = caller.principal

@@ -30,7 +30,7 @@ export const editDraft = defineAdministration({
     'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
-  prepare: ({ app }, { definition }) => prepareVersion(app, definition),
+  prepare: ({ app, db }, { definition }) => prepareVersion(app, db.kysely, definition),
   async change({ app, caller }, transaction, input, prepared) {
     const { tenantId } = caller.principal
     const before = await findProcedureVersion(transaction, input.procedureKey, input.versionNumber)

@@ -8,10 +8,10 @@ import {
   type ProcedureVersion,
   updateVersionStatus,
 } from '../db/queries/versions.ts'
-import { checkDefinition } from '../domain/checks.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { nextVersionStatus } from '../domain/version.ts'
 import { literalPatterns } from '../search/literal.ts'
+import { checkVersion } from './check-version.ts'
 import type { AuditEntry, Caller } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { listMissingModels } from './prepare-version.ts'
@@ -49,7 +49,7 @@ export async function goLive(
     throw new ServiceError('ACTIVATION_STALE', { procedureKey, seen: seenActive, current })
   }
   const status = nextVersionStatus(version.status, 'activate')
-  checkMayGoLive(app, version)
+  await checkMayGoLive(app, transaction, version)
   const models = await listMissingModels(transaction, app, version)
   if (models.length > 0) {
     throw new ServiceError('VERSION_NOT_EMBEDDED', { procedureKey, versionNumber, models })
@@ -98,10 +98,14 @@ export async function goLive(
   }
 }
 
-/** Checks again what was checked at saving, against the tools of this moment. */
-function checkMayGoLive(app: AppContext, version: ProcedureVersion): void {
+/** Checks again what was checked at saving, against the tools and procedures of this moment. */
+async function checkMayGoLive(
+  app: AppContext,
+  transaction: Transaction,
+  version: ProcedureVersion,
+): Promise<void> {
   const { procedureKey, versionNumber } = version
-  const findings = checkDefinition(version.definition, (name) => app.tools.find(name)?.contract)
+  const findings = await checkVersion(app, transaction, version.definition)
   const problems = findings.filter(({ severity }) => severity === 'error')
   if (problems.length > 0) {
     throw new ServiceError('VERSION_HAS_ERRORS', { procedureKey, versionNumber, problems })

@@ -1,5 +1,5 @@
 import type { AppContext } from '../context.ts'
-import type { Transaction } from '../db/connect.ts'
+import type { Db, Transaction } from '../db/connect.ts'
 import { listEmbeddingModels } from '../db/queries/embedding-models.ts'
 import {
   listVersionModels,
@@ -9,7 +9,6 @@ import {
 import { insertContracts } from '../db/queries/tool-contracts.ts'
 import type { VersionContent } from '../db/queries/versions.ts'
 import { sha256 } from '../domain/canonical.ts'
-import { checkDefinition } from '../domain/checks.ts'
 import { definitionHash } from '../domain/definition.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Id } from '../domain/ids.ts'
@@ -18,6 +17,7 @@ import { walkSteps } from '../domain/step.ts'
 import { buildSummary } from '../domain/summary.ts'
 import type { ToolContract } from '../domain/tool.ts'
 import { embedOne } from '../search/embedder.ts'
+import { checkVersion } from './check-version.ts'
 import { lockNeededModels, neededModels } from './embedding-models.ts'
 
 /** A definition made ready to be saved: parsed, checked, summed up and embedded, before any transaction. */
@@ -37,7 +37,11 @@ export interface PreparedVersion {
  * @throws ServiceError `DEFINITION_INVALID` with every problem of the document; `EMBEDDER_UNAVAILABLE` when the offline
  *   model fails.
  */
-export async function prepareVersion(app: AppContext, document: unknown): Promise<PreparedVersion> {
+export async function prepareVersion(
+  app: AppContext,
+  db: Db,
+  document: unknown,
+): Promise<PreparedVersion> {
   const definition = requireDefinition(document)
   const names = [...walkSteps(definition.steps)].flatMap((step) =>
     'tool' in step ? [step.tool] : [],
@@ -56,7 +60,7 @@ export async function prepareVersion(app: AppContext, document: unknown): Promis
       toolContracts: Object.fromEntries(
         contracts.map(({ contract, contractHash }) => [contract.name, contractHash]),
       ),
-      findings: checkDefinition(definition, (name) => app.tools.find(name)?.contract),
+      findings: await checkVersion(app, db, definition),
     },
     contracts,
     models,

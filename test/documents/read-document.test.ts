@@ -231,18 +231,57 @@ describe('places', () => {
     expect(document.position(path)).toEqual(document.position(nearest))
   })
 
-  test('problems get theirs, unless they have one', () => {
+  test('problems get theirs, those within a text the place in it', () => {
+    const when = readDocument("steps:\n  - when: >-\n      a &&\n      'b'\n", { name: 'x' })
+
     const problems = attachPositions(
       [
-        { path: 'steps[1].tool', message: 'is missing' },
-        { path: 'a', message: 'has its own', line: 9, column: 9 },
+        { path: 'steps[0].tool', message: 'is missing' },
+        { path: 'steps[0].when', message: 'is no boolean', line: 1, column: 6 },
       ],
-      document,
+      when,
     )
 
     expect(problems).toEqual([
-      { path: 'steps[1].tool', message: 'is missing', line: 5, column: 5 },
-      { path: 'a', message: 'has its own', line: 9, column: 9 },
+      { path: 'steps[0].tool', message: 'is missing', line: 2, column: 5 },
+      { path: 'steps[0].when', message: 'is no boolean', line: 4, column: 7 },
     ])
+  })
+})
+
+describe('the place within a text', () => {
+  test.each([
+    ['bare', 'a: input.x && b'],
+    ['bare, over lines', 'a: input.x &&\n  b   ||\n\n  c'],
+    ['in single quotes', "a: 'x == ''y'' && ''z'''"],
+    ['in single quotes, over lines', "a: 'x ==\n  ''y''\n  && z'"],
+    ['in double quotes', 'a: "x == \\"y\\" \\u0041 \\x42\\U0001F600 \\t && z"'],
+    ['in double quotes, over lines', 'a: "x ==\n  y \\\n  && z"'],
+    ['folded', 'a: >-\n    x ==\n    y\n\n    && z\n'],
+    ['folded, with an indented line', 'a: >\n  x ==\n    y\n  && z\n'],
+    ['literal', 'a: |\n    x ==\n      y\n\n    && z\n'],
+    ['JSON', '{"a": "x == \\"y\\" && z"}'],
+    ['with ends of lines of two characters', 'a: >-\r\n  x ==\r\n  y && z\r\n'],
+  ])('is found where it is written: %s', (_name, text) => {
+    const document = readDocument(text, { name: 'x' })
+    const value = String(Object(document.value).a)
+    const lines = text.split('\n')
+
+    for (let at = 0; at < value.length; at += 1) {
+      const character = value[at] ?? ''
+      if (!/[a-z=&|]/.test(character)) continue
+      const before = value.slice(0, at).split('\n')
+      const inner = { line: before.length, column: (before.at(-1) ?? '').length + 1 }
+      const { line, column } = document.position('a', inner)
+
+      expect(lines[line - 1]?.[column - 1], `${at} of ${value}`).toBe(character)
+    }
+  })
+
+  test('is the end of the text for what lies behind it', () => {
+    const document = readDocument('a: x &&\nb: c', { name: 'x' })
+
+    expect(document.position('a', { line: 1, column: 5 })).toEqual({ line: 1, column: 8 })
+    expect(document.position('a', { line: 7, column: 1 })).toEqual({ line: 1, column: 8 })
   })
 })

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { canonicalJson } from '../../domain/canonical.ts'
-import type { Finding } from '../../domain/checks.ts'
 import type { Definition } from '../../domain/definition.ts'
+import type { Finding } from '../../domain/finding.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { VersionStatus } from '../../domain/version.ts'

@@ -2,6 +2,7 @@ import { isJsonObject, type Json } from '../json.ts'
 import { pathText } from '../problem.ts'
 import type { Reference, Template, TemplateString } from '../template.ts'
 import { inferReference } from './check.ts'
+import type { LinkPath } from './reads.ts'
 import { type Finding, type FindingRule, findingRules, Report } from './report.ts'
 import type { ScopeTypes } from './scope-types.ts'
 import { suggestion } from './suggestion.ts'
@@ -28,14 +29,16 @@ const insertedType = unionOf([plainType, listType(plainType)])
 
 /**
  * Infers the type of what a template resolves to, and finds references and arguments that cannot work. `expected` is
- * what takes the result, such as the input of a tool. Paths of findings lie within the template's value.
+ * what takes the result, such as the input of a tool. `guards` are paths that exist and are not null by then. Paths of
+ * findings lie within the template's value.
  */
 export function checkTemplate(
   template: Template,
   types: ScopeTypes,
   expected?: Type,
+  guards: readonly LinkPath[] = [],
 ): { readonly type: Type; readonly findings: readonly Finding[] } {
-  const checker = new TemplateChecker(template, types)
+  const checker = new TemplateChecker(template, types, guards)
   const type = checker.check(template.value, [], expected)
   return { type, findings: checker.findings }
 }
@@ -45,10 +48,12 @@ type Place = readonly (string | number)[]
 class TemplateChecker {
   readonly findings: Finding[] = []
   readonly #types: ScopeTypes
+  readonly #guards: readonly LinkPath[]
   readonly #strings: ReadonlyMap<string, TemplateString>
 
-  constructor(template: Template, types: ScopeTypes) {
+  constructor(template: Template, types: ScopeTypes, guards: readonly LinkPath[]) {
     this.#types = types
+    this.#guards = guards
     this.#strings = new Map(template.strings.map((string) => [pathText(string.place), string]))
   }
 
@@ -118,7 +123,7 @@ class TemplateChecker {
   /** What a reference gives: a timestamp leaves as text, and a fallback stands in for what is absent or null. */
   #referenceType(reference: Reference, report: Report): Type {
     const hasFallback = reference.fallback !== undefined
-    const type = inferReference(nodeOf(reference), this.#types, report, !hasFallback)
+    const type = inferReference(nodeOf(reference), this.#types, report, !hasFallback, this.#guards)
     const json = jsonTypeOf(type)
     return hasFallback ? unionOf([withoutNull(json), literalType(reference.fallback ?? '')]) : json
   }

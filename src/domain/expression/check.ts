@@ -26,17 +26,19 @@ import {
 
 /**
  * Infers the type of an expression and finds what cannot work, before anything runs. `expected` is what it must give:
- * `booleanType` for a condition, a list for `forEach`. `type` is that of the JSON that `evaluate` gives. Findings stand
- * in the order in which parts are evaluated.
+ * `booleanType` for a condition, a list for `forEach`. `guards` are paths that exist and are not null by then, whatever
+ * the expression itself asks. `type` is that of the JSON that `evaluate` gives. Findings stand in the order in which
+ * parts are evaluated.
  */
 export function checkExpression(
   expression: Expression,
   types: ScopeTypes,
   expected?: Type,
+  guards: readonly LinkPath[] = [],
 ): { readonly type: Type; readonly findings: readonly Finding[] } {
   const report = new Report(expression.source)
   const checker = new Checker(report, types)
-  const type = checker.infer(expression.node, [])
+  const type = checker.infer(expression.node, guards)
   if (expected !== undefined) checker.expect(expression.node, type, expected, 'the expression')
   return { type: jsonTypeOf(type), findings: report.findings }
 }
@@ -47,8 +49,9 @@ export function inferReference(
   types: ScopeTypes,
   report: Report,
   needsValue: boolean,
+  guards: readonly LinkPath[],
 ): Type {
-  return new Checker(report, types).read(node, [], needsValue)
+  return new Checker(report, types).read(node, guards, needsValue)
 }
 
 type Guards = readonly LinkPath[]
@@ -165,7 +168,7 @@ class Checker {
         if (node.key.kind === 'literal' && typeof node.key.value === 'string') {
           return this.#field(node, of, node.key.value, guards, needsValue)
         }
-        return this.#item(node, of, key, needsValue)
+        return this.#item(node, of, key, guards, needsValue)
       }
       default:
         return this.infer(node, guards)
@@ -207,7 +210,13 @@ class Checker {
   }
 
   /** An item of a list, or a field of an object by a computed key. */
-  #item(node: Node & { kind: 'index' }, of: Type, key: Type, needsValue: boolean): Type {
+  #item(
+    node: Node & { kind: 'index' },
+    of: Type,
+    key: Type,
+    guards: Guards,
+    needsValue: boolean,
+  ): Type {
     if (of.kind === 'any') return anyType
     const found: Type[] = []
     for (const member of membersOf(of)) {
@@ -223,7 +232,12 @@ class Checker {
       return anyType
     }
     const type = unionOf(found)
-    if (type.kind === 'any' && needsValue) this.#report.untyped(node)
+    if (!needsValue) return type
+    const path = pathOf(node)
+    // A place that is written out may lie behind the end of the list; one that is computed comes of its size.
+    const isCertain = path === undefined || node.key.kind !== 'literal' || isGuarded(path, guards)
+    if (type.kind === 'any') this.#report.untyped(node)
+    else if (!isCertain) this.#report.absent(node)
     return type
   }
 

@@ -56,6 +56,17 @@ export function pathOf(node: Node): LinkPath | undefined {
 
 /** Paths that exist and are not null once a condition was found to be true, or false. */
 export function proofsOf(node: Node, truth: boolean): readonly LinkPath[] {
+  const known = truth ? provenByTrue : provenByFalse
+  const proofs = known.get(node) ?? findProofs(node, truth)
+  known.set(node, proofs)
+  return proofs
+}
+
+// A long chain of conditions asks for those of its left side at each of its operators.
+const provenByTrue = new WeakMap<Node, readonly LinkPath[]>()
+const provenByFalse = new WeakMap<Node, readonly LinkPath[]>()
+
+function findProofs(node: Node, truth: boolean): readonly LinkPath[] {
   switch (node.kind) {
     case 'has': {
       const path = pathOf(node.path)
@@ -81,6 +92,7 @@ function comparisonProofs(node: Node & { kind: 'binary' }, truth: boolean): read
   const [literal, other] =
     node.left.kind === 'literal' ? [node.left, node.right] : [node.right, node.left]
   const path = pathOf(other)
+  if (path === undefined && truth) return sizeProofs(node)
   if (path === undefined || literal.kind !== 'literal') return []
   if (node.operator !== '==' && node.operator !== '!=') return []
   const isSame = (node.operator === '==') === truth
@@ -89,6 +101,19 @@ function comparisonProofs(node: Node & { kind: 'binary' }, truth: boolean): read
   if (!isSame || root !== 'steps' || key === undefined || member !== 'status') return []
   if (literal.value === 'completed') return [['steps', key, 'output']]
   return literal.value === 'failed' ? [['steps', key, 'error']] : []
+}
+
+/** `size(list) == 2`, `size(list) > 1` and `size(list) >= 2` make the first two items of a list certain. */
+function sizeProofs({ operator, left, right }: Node & { kind: 'binary' }): readonly LinkPath[] {
+  if (left.kind !== 'call' || left.call.name !== 'size' || right.kind !== 'literal') return []
+  const [of] = left.args
+  const path = of && pathOf(of)
+  const { value } = right
+  if (path === undefined || typeof value !== 'number') return []
+  const least = operator === '>' ? value + 1 : value
+  if (!['==', '>', '>='].includes(operator) || !(least > 0)) return []
+  // Nobody writes out more places than these.
+  return Array.from({ length: Math.min(Math.floor(least), 10) }, (_, place) => [...path, place])
 }
 
 /** The paths among them that begin in the scope. */

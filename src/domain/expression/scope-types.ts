@@ -39,16 +39,14 @@ const statusType: Type = { kind: 'string', values: stepStatuses }
 /**
  * The type of `steps.KEY` for a step with an output of this type. That a step may not have completed is no matter of
  * types: `Read.guards` tells where an expression has made sure of it.
+ *
+ * With `forEach`, `round` is the type of the output of one round, and `item` that of the item it was for.
  */
-export function stepType(output: Type, item?: Type): Type {
+export function stepType(output: Type, round?: Type, item: Type = anyType): Type {
   const items =
-    item === undefined
+    round === undefined
       ? {}
-      : {
-          items: listType(
-            objectType({ item: anyType, status: statusType, output: optional(item) }),
-          ),
-        }
+      : { items: listType(objectType({ item, status: statusType, output: optional(round) })) }
   return objectType({
     status: statusType,
     attempts: numberType,

@@ -89,6 +89,7 @@ export type Node =
 
 /** 1-based line and column of an offset. Columns count UTF-16 code units, as editors do. */
 export function positionOf(source: string, at: number): { line: number; column: number } {
+  if (!/[\r\n]/.test(source)) return { line: 1, column: Math.min(at, source.length) + 1 }
   const before = source.slice(0, at).split(/\r\n|\r|\n/)
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 }
 }
