@@ -23,6 +23,7 @@ import { endOf, endScreen, liveSteps, timelineScreen } from './run-screen.ts'
 import { table } from './table.ts'
 import { startInput, startOptions } from './ticket-commands.ts'
 import { countText, instantText } from './value-line.ts'
+import { waitingCommands } from './waiting-commands.ts'
 
 const executionId = { usage: '<ID>', text: 'the id of an execution, exec_…' }
 
@@ -169,4 +170,11 @@ const replay = operationCommand({
   exitCode: ({ agrees }) => (agrees ? exitCodes.done[0] : exitCodes.disagrees[0]),
 })
 
-export const executionCommands: readonly Command[] = [list, show, start, ...controls, replay]
+export const executionCommands: readonly Command[] = [
+  list,
+  show,
+  start,
+  ...waitingCommands,
+  ...controls,
+  replay,
+]

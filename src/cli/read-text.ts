@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { ServiceError } from '../domain/errors.ts'
-import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import { usageError } from './failures.ts'
 import type { ReadText, Shell } from './shell.ts'
 
@@ -44,6 +44,18 @@ export async function readDocumentFile(shell: Shell, file: string): Promise<Read
 }
 
 /**
+ * Reads a value that was given as an option: JSON or YAML, or `@FILE` for one in a file.
+ *
+ * @throws ServiceError `DOCUMENT_INVALID`, `FILE_UNREADABLE`
+ */
+export async function readValue(shell: Shell, option: string, given: string): Promise<Json> {
+  const { value } = given.startsWith('@')
+    ? await readDocumentFile(shell, given.slice(1))
+    : shell.parts.readDocument(given, option)
+  return value
+}
+
+/**
  * Reads an object that was given as an option: JSON or YAML, or `@FILE` for one in a file.
  *
  * @throws ServiceError `DOCUMENT_INVALID`, `FILE_UNREADABLE`, `USAGE_INVALID` for a value that is no object.
@@ -54,9 +66,7 @@ export async function readObject(
   given: string | undefined,
 ): Promise<JsonObject | undefined> {
   if (given === undefined) return undefined
-  const { value } = given.startsWith('@')
-    ? await readDocumentFile(shell, given.slice(1))
-    : shell.parts.readDocument(given, option)
+  const value = await readValue(shell, option, given)
   if (isJsonObject(value)) return value
   throw usageError(
     `${option} must be a JSON object.`,

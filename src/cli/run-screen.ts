@@ -11,6 +11,7 @@ import { eventLines, standingLines } from './standing-screen.ts'
 import { pad } from './table.ts'
 import type { Terminal, Tone } from './terminal.ts'
 import { countText, durationText, instantText, valueLine } from './value-line.ts'
+import { stepName, waitDetails } from './wait-screen.ts'
 
 const marks: Readonly<Record<StepStatus, readonly [mark: string, tone: Tone]>> = {
   pending: ['·', 'quiet'],
@@ -43,10 +44,23 @@ export function liveSteps(terminal: Terminal): (rows: readonly StepRow[]) => voi
       if (!isStepEnded(row.status) || shown.has(row.ordinal)) continue
       if (shown.size === 0) terminal.print(label(terminal, 'Steps').trimEnd())
       shown.add(row.ordinal)
-      const key = row.iteration === '' ? row.stepKey : `${row.stepKey}[${row.iteration}]`
+      const key = stepName(row.stepKey, row.iteration)
       terminal.print(stepLine(terminal, { ...row, key, attempts: row.attempt }))
     }
   }
+}
+
+/** Steps of a run that were not shown as they were committed. */
+export function stepLines(terminal: Terminal, steps: RunOutput['steps']): readonly string[] {
+  if (steps.length === 0) return []
+  const lines = steps.map((step) =>
+    stepLine(terminal, {
+      ...step,
+      ordinal: step.sequence,
+      key: stepName(step.key, step.iteration),
+    }),
+  )
+  return [label(terminal, 'Steps').trimEnd(), ...lines]
 }
 
 /** `✓ 2  check_transaction   state: failed, amount: 49.00 USD` */
@@ -79,13 +93,13 @@ export function endOf(execution: {
 
 /** What came of a run: how it ended and why, and what the customer is told. */
 export function endScreen(terminal: Terminal, run: ShownRun): string {
-  const { execution, steps, reply, acts } = run
+  const { execution, steps, reply } = run
   const [end, tone] = endOf(execution)
   const took = execution.durationMs === null ? '' : `, ${durationText(execution.durationMs)}`
   const lines = [
     `${label(terminal, 'Outcome')}${terminal.style(tone, end)} ${terminal.style('quiet', `(${execution.id}, ${countText(steps.length, 'step')}${took})`)}`,
     ...reasonLines(terminal, execution.reason),
-    ...standingLines(terminal, execution, acts),
+    ...standingLines(terminal, run),
   ]
   if (reply !== null) lines.push(replyScreen(terminal, reply))
   return lines.join('\n')
@@ -158,11 +172,11 @@ function timelineLines(
   const indent = 8
   const detail = (name: string, text: string): string =>
     `${' '.repeat(indent)}${terminal.style('quiet', pad(name, 7))}${terminal.wrap(text, indent + 7)}`
-  const head = `  ${terminal.style(tone, mark)} ${String(step.sequence).padStart(2)}  ${step.key}`
+  const head = `  ${terminal.style(tone, mark)} ${String(step.sequence).padStart(2)}  ${stepName(step.key, step.iteration)}`
   return [
     `${head}  ${terminal.style('quiet', `${what}, +${durationText(Math.max(0, after))}`)}`,
     detail('', step.action),
-    ...(step.input === null ? [] : [detail('in', valueLine(step.input))]),
+    ...waitDetails(step).map(([name, text]) => detail(name, text)),
     ...attemptTexts(step).map((text) => detail('try', text)),
     detail(step.status === 'completed' ? 'out' : '', stepText({ ...step, ordinal: step.sequence })),
   ]

@@ -1,18 +1,54 @@
 import type { RunDetailOutput, RunOutput } from '../operations/execution-output.ts'
-import { labelled } from './labels.ts'
+import { label, labelled } from './labels.ts'
 import type { Terminal } from './terminal.ts'
 import { countText, instantText } from './value-line.ts'
+import { deadlineText, isForPeople, nextCommands, stepName, whomText } from './wait-screen.ts'
 
 type Acts = RunDetailOutput['acts']
 
 /** How a run that has not ended goes on, and who has paused it where that is known. */
 export function standingLines(
   terminal: Terminal,
-  execution: RunOutput['execution'],
-  acts: Acts = [],
+  run: RunOutput & { readonly acts?: Acts },
 ): readonly string[] {
+  const { execution, steps, acts = [] } = run
+  const waiting = execution.status === 'waiting' ? steps.filter(isWaiting) : []
+  if (waiting.length > 0) return waiting.flatMap((step) => waitLines(terminal, execution, step))
   const text = standingText(execution, acts)
   return text === undefined ? [] : [labelled(terminal, 'Goes on', text)]
+}
+
+type Step = RunOutput['steps'][number]
+
+function isWaiting({ status }: Step): boolean {
+  return status === 'waiting'
+}
+
+/** What a step waits for, and below it the commands that it goes on with, not laid out, so that they can be copied. */
+function waitLines(
+  terminal: Terminal,
+  { id, cancelRequested, wakeAt }: RunOutput['execution'],
+  step: Step,
+): readonly string[] {
+  const name = stepName(step.key, step.iteration)
+  const cancels = cancelRequested ? ', and is cancelled then' : ''
+  if (!isForPeople(step)) {
+    const text =
+      step.kind === 'call'
+        ? `when the run that step ${name} has called has ended`
+        : `at ${instantText(wakeAt)}, when step ${name} is over`
+    return [labelled(terminal, 'Goes on', `${text}${cancels}`)]
+  }
+  const deadline = deadlineText(step)
+  const until = deadline === null ? '' : `, until ${deadline}`
+  const text = `with ${wordText(step)} at step ${name}${until}${cancels}`
+  const commands = nextCommands(id, step).map((command) => `${label(terminal, '')}${command}`)
+  return [labelled(terminal, 'Goes on', text), ...commands]
+}
+
+function wordText(step: Step): string {
+  if (step.kind === 'ask') return `an answer of ${whomText(step)}`
+  return `a yes or a no of ${whomText(step)}`
 }
 
 function standingText(execution: RunOutput['execution'], acts: Acts): string | undefined {

@@ -36,6 +36,7 @@ export const startOptions: readonly Parameter[] = [
     usage: '--idempotency-key <KEY>',
     text: 'the same key and request give the same execution, and start nothing again',
   },
+  { usage: '--guided', text: 'ask an agent before each write' },
 ]
 
 const search = operationCommand({
@@ -91,6 +92,7 @@ export async function startInput(shell: Shell, given: Given): Promise<StartInput
     context: await readObject(shell, '--context', given.find('context')),
     customerId: given.find('customer'),
     idempotencyKey: given.find('idempotency-key'),
+    mode: given.has('guided') ? 'guided' : undefined,
   }
 }
 
@@ -99,6 +101,7 @@ interface StartInput {
   readonly context?: JsonObject | undefined
   readonly customerId?: string | undefined
   readonly idempotencyKey?: string | undefined
+  readonly mode?: 'guided' | undefined
 }
 
 interface ResolveOptions extends StartInput {
