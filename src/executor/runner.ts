@@ -83,7 +83,7 @@ class Run {
     this.#noteInterruption()
     for (;;) {
       const now = this.#ports.clock.now()
-      if (this.#flags.cancelRequested && !this.#isWriteOpen()) {
+      if (this.#flags.cancelRequested && !this.#isWriteOpen() && !this.#isWriteUnknown()) {
         const endedAt = Math.max(now, this.#state.lastEndedAt)
         return this.#end(endFromOutside({ status: 'cancelled', reason: null }, endedAt))
       }
@@ -126,6 +126,11 @@ class Run {
     if (this.#plan.tools.get(last.tool)?.contract.effect !== 'write') return false
     const result = last.attempts?.at(-1)?.result
     return result === 'interrupted' || result === 'error' || result === 'timeout'
+  }
+
+  /** True once it was found that nobody knows whether a write was made: that goes to a person, cancelled or not. */
+  #isWriteUnknown(): boolean {
+    return this.#state.last?.error?.code === 'outcome_unknown'
   }
 
   /** A loaded row whose attempt has no result was cut off: that is what is observed now, and then decided upon. */
@@ -205,7 +210,8 @@ class Run {
 
   #take(row: StepRow): void {
     this.#state = apply(this.#state, row)
-    if (this.#uncommitted.size === 0) this.#uncommittedSince = this.#ports.clock.now()
+    // From when it began: a read that took long is committed before the next, and what is wanted of the run is heard.
+    if (this.#uncommitted.size === 0) this.#uncommittedSince = row.startedAt
     this.#uncommitted.set(row.ordinal, row)
     // Only what `effect` gathers has to be measured.
     if (this.#durability === 'effect') this.#uncommittedBytes += sizeOf(row)
