@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { type DatabaseConfig, type ModelOptions, readModelOptions } from './config/config.ts'
 import { type AppContext, type ContextOptions, openContext } from './context.ts'
+import { ServiceError } from './domain/errors.ts'
 import type { StepRow } from './domain/execution.ts'
 import type { Principal } from './domain/principal.ts'
 import { carryOnAll } from './operations/carry-out.ts'
@@ -30,7 +31,12 @@ export interface Stepwarden extends AsyncDisposable {
   as(principal: Principal, onSteps?: (rows: readonly StepRow[]) => void): Client
   /** Carries on the runs that nobody has, each once, and answers their ids. Done once when the service is opened. */
   recover(): Promise<readonly string[]>
-  /** Works on the runs that nobody has until it is stopped, as `stepwarden worker` does. Once at a time. */
+  /**
+   * Works on the runs that nobody has until it is stopped, as `stepwarden worker` does. Once at a time; stop it before
+   * you close.
+   *
+   * @throws ServiceError `REQUEST_INVALID` when it works already, is closed, or the options are none.
+   */
   work(options?: WorkOptions): Working
 }
 
@@ -62,11 +68,34 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
     await app[Symbol.asyncDispose]()
     throw error
   }
+  let isOpen = true
+  let isWorking = false
+  const work = (options?: WorkOptions): Working => {
+    if (!isOpen || isWorking) {
+      const message = isOpen ? 'this process works already; stop that first' : 'it is closed'
+      throw new ServiceError('REQUEST_INVALID', {
+        operation: 'work',
+        problems: [{ path: '', message }],
+      })
+    }
+    const working = startWorking(app, options)
+    isWorking = true
+    return {
+      ...working,
+      async stop(graceMs) {
+        await working.stop(graceMs)
+        isWorking = false
+      },
+    }
+  }
   return {
     as: (principal, onSteps) => clientOf(app, principal, onSteps),
     recover: () => carryOnAll(app),
-    work: (options) => startWorking(app, options),
-    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+    work,
+    async [Symbol.asyncDispose]() {
+      isOpen = false
+      await app[Symbol.asyncDispose]()
+    },
   }
 }
 

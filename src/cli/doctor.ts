@@ -199,7 +199,11 @@ async function examineReplyModel(
 }
 
 /** Whether each active version finds the tools that it was approved with. */
-async function examinePlaybooks(shell: Shell, app: AppContext): Promise<Omit<Check, 'name'>> {
+/** Whether the tools are here that the active playbooks of the tenant were approved with. */
+export async function examinePlaybooks(
+  shell: Shell,
+  app: AppContext,
+): Promise<Omit<Check, 'name'>> {
   const affected: string[] = []
   let active = 0
   let cursor: string | null = null

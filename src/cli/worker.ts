@@ -2,6 +2,7 @@ import type { AppContext } from '../context.ts'
 import { findStanding, listOwn } from '../operations/find-standing.ts'
 import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
+import { examinePlaybooks } from './doctor.ts'
 import { standingText } from './left-runs.ts'
 import type { Shell } from './shell.ts'
 import { countText } from './value-line.ts'
@@ -29,6 +30,9 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
   async run(shell, given) {
     const { terminal } = shell
     const app = await shell.bareApp()
+    // One with the wrong tools would hand every run of the queue to a person.
+    const { status, text } = await examinePlaybooks(shell, app)
+    if (status === 'fail') terminal.notice(`Look out: ${text}.`)
     let carriedOn = 0
     const telling = new Set<Promise<void>>()
     const working = startWorking(app, {

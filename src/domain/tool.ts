@@ -54,12 +54,24 @@ export interface Tool {
   readonly run: (input: JsonObject, context: ToolContext) => Promise<Json>
 }
 
+/** A mark that every copy of this package knows: a tool module may have loaded another one than the service. */
+const certainly = Symbol.for('stepwarden.tool.certainly')
+
 /** Thrown by a tool that will not do it, and did nothing: never retried. */
 export class ToolRefused extends Error {
   override readonly name = 'ToolRefused'
+  readonly [certainly] = 'refused'
 }
 
 /** Thrown by a tool that could not do it, and certainly did nothing: may be retried. */
 export class ToolFailed extends Error {
   override readonly name = 'ToolFailed'
+  readonly [certainly] = 'failed'
+}
+
+/** How a call came to nothing for certain, by what it threw; undefined for all else, whose outcome is unknown. */
+export function certainFailure(thrown: unknown): 'refused' | 'failed' | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const mark = Object(thrown)[certainly]
+  return mark === 'refused' || mark === 'failed' ? mark : undefined
 }

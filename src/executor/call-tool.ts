@@ -1,7 +1,7 @@
 import { measuredValue } from '../domain/canonical.ts'
 import { isServiceError } from '../domain/errors.ts'
 import { copyJson, type JsonObject } from '../domain/json.ts'
-import { type Tool, type ToolContext, ToolFailed, ToolRefused } from '../domain/tool.ts'
+import { certainFailure, type Tool, type ToolContext } from '../domain/tool.ts'
 import type { ToolObservation } from './attempt.ts'
 import type { PinnedTool } from './plan.ts'
 import type { Clock } from './ports.ts'
@@ -133,8 +133,7 @@ function failureOf(error: unknown): {
 
 function failureKind(error: unknown): 'refused' | 'failed' | 'error' {
   try {
-    if (error instanceof ToolRefused) return 'refused'
-    if (error instanceof ToolFailed) return 'failed'
+    return certainFailure(error) ?? 'error'
   } catch {
     // A proxy may throw when it is asked what it is; then it is neither.
   }

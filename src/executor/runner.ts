@@ -93,7 +93,7 @@ class Run {
     this.#noteInterruption()
     for (;;) {
       const now = this.#ports.clock.now()
-      if (this.#flags.cancelRequested && !this.#isWriteOpen()) {
+      if (this.#flags.cancelRequested && !this.#isWriteOpen() && !this.#isWriteUnknown()) {
         const endedAt = Math.max(now, this.#state.lastEndedAt)
         return this.#end(endFromOutside({ status: 'cancelled', reason: null }, endedAt))
       }
@@ -175,6 +175,11 @@ class Run {
     return result === 'interrupted' || result === 'error' || result === 'timeout'
   }
 
+  /** True once it was found that nobody knows whether a write was made: that goes to a person, cancelled or not. */
+  #isWriteUnknown(): boolean {
+    return this.#state.last?.error?.code === 'outcome_unknown'
+  }
+
   /** A loaded row whose attempt has no result was cut off: that is what is observed now, and then decided upon. */
   #noteInterruption(): void {
     const { last } = this.#state
@@ -253,7 +258,8 @@ class Run {
 
   #take(row: StepRow): void {
     this.#state = apply(this.#state, row)
-    if (this.#uncommitted.size === 0) this.#uncommittedSince = this.#ports.clock.now()
+    // From when it began: a read that took long is committed before the next, and what is wanted of the run is heard.
+    if (this.#uncommitted.size === 0) this.#uncommittedSince = row.startedAt
     this.#uncommitted.set(row.ordinal, row)
     // Only what `effect` gathers has to be measured.
     if (this.#durability === 'effect') this.#uncommittedBytes += sizeOf(row)

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Json, JsonObject } from '../../src/domain/json.ts'
 import { compileSchema } from '../../src/domain/json-schema.ts'
 import type { Principal } from '../../src/domain/principal.ts'
@@ -128,6 +128,16 @@ describe('what came of a call', () => {
         throw new ToolFailed('not now')
       },
       { result: 'failed', message: 'not now' },
+    ],
+    [
+      'a refusal of another copy of the package',
+      async () => {
+        vi.resetModules()
+        const other = await import('../../src/domain/tool.ts')
+        expect(other.ToolRefused).not.toBe(ToolRefused)
+        throw new other.ToolRefused('no')
+      },
+      { result: 'refused', message: 'no' },
     ],
     ['anything else', () => Promise.reject('odd'), { result: 'error', message: 'odd' }],
     ['what is no JSON', () => new Date(0), { result: 'invalid', code: 'output_invalid' }],

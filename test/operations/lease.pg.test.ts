@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
 import { createJournal } from '../../src/db/journal.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
-import { carryOnAll } from '../../src/operations/carry-out.ts'
+import { carryOnAll, takeFromTheGone } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { startWorking } from '../../src/operations/work.ts'
 import { openTestApp } from '../support/app.ts'
@@ -130,6 +130,23 @@ it('what a frozen worker got in the end is attached to the escalation of its run
       { stepKey: 's0', tool: 'once', attempt: 1, result: 'done', output: { number: 1 } },
     ])
   })
+})
+
+it('a run that is cancelled while nobody knows whether its write was made goes to a person', async () => {
+  const key = await procedureOf('once')
+  await using frozen = await another()
+  await using other = await another()
+  const { running, letGo, executionId } = await runInMiddle(frozen, key)
+  await outliveLease(frozen)
+  await takeFromTheGone(other)
+
+  const run = await operations.cancelExecution.invoke(other, caller, { executionId })
+
+  expect(run.execution).toMatchObject({ status: 'escalated', reason: { code: 'outcome_unknown' } })
+  letGo()
+  await expect(running).rejects.toMatchObject({ code: 'LEASE_LOST' })
+  const proof = await operations.replayExecution.invoke(app, caller, { executionId })
+  expect(proof.agrees).toBe(true)
 })
 
 it('a repeatable call is made again with the same key, and the first worker writes nothing', async () => {
