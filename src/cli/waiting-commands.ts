@@ -37,7 +37,7 @@ const list = operationCommand({
   options: [
     {
       usage: '--mine',
-      text: 'only those that you may speak to: of your roles and groups, or for the customer',
+      text: 'only those that ask a role or group of yours, or the customer',
     },
     { usage: '--execution <ID>', text: 'only those of this execution, exec_…' },
     ...pageOptions,
