@@ -1,16 +1,11 @@
 import type { z } from 'zod'
-import type { Said } from '../domain/execution.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
-import type { stepOutput } from '../operations/step-output.ts'
+import type { SaidOutput, stepOutput } from '../operations/step-output.ts'
 import { countText, instantText, valueLine } from './value-line.ts'
 
 type Step = z.infer<typeof stepOutput>
 /** What was said, with the members that go with its kind; its instant is text. */
-type ShownSaid = Said extends infer S
-  ? S extends Said
-    ? Omit<S, 'at'> & { readonly at: string }
-    : never
-  : never
+type ShownSaid = SaidOutput
 
 /** A step that waits, as far as it is told to people. */
 export type ShownWait = Pick<Step, 'key' | 'iteration' | 'kind' | 'input' | 'exchange'>
@@ -88,8 +83,7 @@ function asksText(step: Step): string {
 
 /** What was said while a step waited, in order. */
 export function saidAt({ exchange }: Pick<ShownWait, 'exchange'>): readonly ShownSaid[] {
-  // An answer's type names no more than the kind and the instant; what goes with a kind is as it was recorded.
-  return exchange as readonly ShownSaid[]
+  return exchange
 }
 
 /** The same, each with its moment and who said it. */

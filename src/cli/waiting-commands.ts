@@ -114,8 +114,6 @@ function speaking(name: string, { operation, input, options = [], notes }: Speak
       const said = await input(shell, given)
       // A run whose process is gone would otherwise keep everybody waiting for it.
       await freeLeft(await shell.app())
-      // Read before anybody speaks: a word is written in a transaction, and on an embedded database a plan that is
-      // loaded inside of it, for the first time in this process, waits for that transaction for ever.
       const run = await shell.call(getExecution, { executionId: ref.executionId })
       const speak = () => shell.call(operation, { ...ref, ...said })
       const output = await explained(shell, run, ref, speak)

@@ -1,5 +1,5 @@
 import type { AppContext } from '../context.ts'
-import { type Execution, listSteps, toRecord } from '../db/queries/executions.ts'
+import { type Execution, findExecution, listSteps, toRecord } from '../db/queries/executions.ts'
 import { updateWaitingStep } from '../db/queries/waiting-steps.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { isStepEnded, type Speaker, type StepRow } from '../domain/execution.ts'
@@ -7,7 +7,7 @@ import type { Id } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { ExecutionState } from '../executor/apply.ts'
-import type { PlanNode } from '../executor/plan.ts'
+import type { Plan, PlanNode } from '../executor/plan.ts'
 import { replay } from '../executor/replay.ts'
 import { carryOnById } from './carry-out.ts'
 import type { OperationContext } from './define.ts'
@@ -58,12 +58,14 @@ export async function speakTo(
 ): Promise<RunOutput> {
   const { app, db } = context
   const { executionId } = ref
+  // Before the transaction: on the embedded database nothing else is read while one is open.
+  const plan = await planOf(context, executionId)
   for (let tries = 1; ; tries += 1) {
     const word = await db.kysely.transaction().execute(async (transaction) => {
       const execution = await lockGoing(transaction, executionId)
       if (execution.workerId !== null) return undefined
       const rows = await listSteps(transaction, executionId)
-      const found = speak(await hear(app, context, execution, rows, ref))
+      const found = speak(hear(app, plan, execution, rows, ref))
       await updateWaitingStep(transaction, executionId, found.row, found.goesOn)
       return found
     })
@@ -76,13 +78,19 @@ export async function speakTo(
   }
 }
 
-async function hear(
+async function planOf({ app, db }: OperationContext, executionId: Id<'execution'>): Promise<Plan> {
+  const execution = await findExecution(db.kysely, executionId)
+  if (execution === undefined) throw new ServiceError('EXECUTION_NOT_FOUND', { executionId })
+  return planOfExecution(app, db, execution)
+}
+
+function hear(
   app: AppContext,
-  { db }: OperationContext,
+  plan: Plan,
   execution: Execution,
   rows: readonly StepRow[],
   { executionId, step, iteration }: WaitRef,
-): Promise<Heard> {
+): Heard {
   const row = rows.findLast((one) => one.stepKey === step && one.iteration === iteration)
   if (row === undefined || row.status === 'running') {
     const waiting = rows.filter(({ status }) => status === 'waiting').map(nameOf)
@@ -92,7 +100,6 @@ async function hear(
       waiting,
     })
   }
-  const plan = await planOfExecution(app, db, execution)
   const { agrees, state } = replay(plan, toRecord(execution, rows))
   const node = plan.nodes.get(step)
   if (!agrees || node === undefined) {

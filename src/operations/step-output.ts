@@ -45,9 +45,9 @@ export const stepOutput = z.object({
 })
 
 /** What was said, as it is answered: as it is recorded, with its instant as text. */
-export type SaidOutput = Said extends infer S
-  ? Omit<S & Said, 'at'> & { readonly at: string }
-  : never
+export type SaidOutput = SaidAtText<Said>
+
+type SaidAtText<S> = S extends Said ? Omit<S, 'at'> & { readonly at: string } : never
 
 export function toExchangeOutput(exchange: readonly Said[] = []): readonly SaidOutput[] {
   return exchange.map((said) => ({ ...said, at: new Date(said.at).toISOString() }))

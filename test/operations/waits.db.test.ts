@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { AppContext } from '../../src/context.ts'
+import { type AppContext, createContext } from '../../src/context.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { openTestApp } from '../support/app.ts'
@@ -119,6 +119,23 @@ describe('a step that asks', () => {
     await expect(
       operations.answerStep.invoke(app, ann, { executionId, step: 'code', answer: '1234' }),
     ).rejects.toMatchObject({ code: 'EXECUTION_ENDED' })
+  })
+
+  it('takes an answer in a process that has never seen its playbook', async () => {
+    const { execution } = await start(await procedureOf({ steps: [ask, tell] }))
+    await using fresh = await createContext(
+      db.database,
+      { tenantId: 'default', logLevel: 'silent' },
+      { tools: [send], clock, embedder: app.embedders.offline },
+    )
+
+    const done = await operations.answerStep.invoke(fresh, ann, {
+      executionId: execution.id,
+      step: 'code',
+      text: ' 1234 ',
+    })
+
+    expect(done.execution.outcome).toBe('resolved')
   })
 
   it('escalates when its deadline has passed, and hears nobody after it', async () => {

@@ -108,7 +108,10 @@ export async function listWaitingSteps(
   }
   if (executionId !== undefined) query = query.where('s.execution_id', '=', executionId)
   if (from !== undefined) {
-    query = query.where(sql<boolean>`coalesce(s.input ->> 'from', 'agent') = ANY(${from})`)
+    // A write of a guided run asks the agent, whatever is in its input.
+    query = query.where(
+      sql<boolean>`CASE s.kind WHEN 'tool' THEN 'agent' ELSE s.input ->> 'from' END = ANY(${from})`,
+    )
   }
   const rows = await query.execute()
   return rows.map((row) => ({
