@@ -89,12 +89,18 @@ export function apply(state: ExecutionState, row: StepRow): ExecutionState {
   const completesTool = completed && row.tool !== null && !state.completedTools.includes(row.tool)
   const lastEndedAt = ended ? Math.max(state.lastEndedAt, row.endedAt ?? 0) : state.lastEndedAt
   const yields = completed && row.kind !== 'steps'
+  const { waiting, waitingSince, waitedMs } = waitsAfter(state, row, lastEndedAt)
   return new State({
-    ...state,
-    ...waitsAfter(state, row, lastEndedAt),
+    start: state.start,
+    seen: state.seen,
     views: viewsAfter(state, row),
+    places: state.places,
+    nodes: state.nodes,
     last: row,
     frames: framesAfter(state, row, yields),
+    waiting,
+    waitingSince,
+    waitedMs,
     nextOrdinal: Math.max(state.nextOrdinal, row.ordinal + 1),
     lastEndedAt,
     completedTools: completesTool ? [...state.completedTools, row.tool] : state.completedTools,
@@ -171,8 +177,10 @@ function waitsAfter(
   lastEndedAt: number,
 ): Pick<ExecutionState, 'waiting' | 'waitingSince' | 'waitedMs'> {
   const { waiting, waitingSince } = state
+  const isWaiting = row.status === 'waiting' || waiting.length > 0
+  if (!isWaiting && row.iteration === '') return state
   const waitedMs = state.waitedMs + pauseBefore(state, row)
-  if (row.status !== 'waiting' && waiting.length === 0) return { waiting, waitingSince, waitedMs }
+  if (!isWaiting) return { waiting, waitingSince, waitedMs }
   const others = waiting.filter(({ ordinal }) => ordinal !== row.ordinal)
   if (row.status === 'waiting') {
     const at = others.findIndex(({ ordinal }) => ordinal > row.ordinal)
