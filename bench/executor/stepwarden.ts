@@ -1,6 +1,6 @@
 import { type AppContext, openContext } from '../../src/context.ts'
 import type { TenantDb } from '../../src/db/connect.ts'
-import { firstClaim, insertExecution } from '../../src/db/queries/executions.ts'
+import { firstClaim, insertExecution } from '../../src/db/queries/insert-execution.ts'
 import { findActiveVersion, type ProcedureVersion } from '../../src/db/queries/versions.ts'
 import type { Durability } from '../../src/domain/execution.ts'
 import { newId } from '../../src/domain/ids.ts'

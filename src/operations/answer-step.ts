@@ -10,7 +10,7 @@ import { concludeAsk } from '../executor/waits.ts'
 import { defineOperation } from './define.ts'
 import { runOutput } from './execution-output.ts'
 import { anyJson, waitRef } from './shapes.ts'
-import { type Heard, nameOf, speakerOf, speakTo, type Word } from './speak.ts'
+import { type Heard, nameOf, speakerOf, speakTo, type Word, wordErrors } from './speak.ts'
 
 /**
  * Answers a step that asks, and lets its run go on. A customer's own words may be given as `text`: words that do not have
@@ -30,16 +30,7 @@ export const answerStep = defineOperation({
       path: ['answer'],
     }),
   output: runOutput,
-  errors: [
-    'EXECUTION_NOT_FOUND',
-    'EXECUTION_ENDED',
-    'EXECUTION_BUSY',
-    'WAIT_NOT_FOUND',
-    'WAIT_CLOSED',
-    'WAIT_DIFFERS',
-    'NOT_ASKED',
-    'ANSWER_INVALID',
-  ],
+  errors: [...wordErrors, 'ANSWER_INVALID'],
   roles,
   run: (context, { answer, text, ...ref }) =>
     speakTo(context, ref, (heard) => {

@@ -1,12 +1,9 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
-import {
-  type Called,
-  findExecution,
-  insertExecution,
-  listCalled,
-} from '../db/queries/executions.ts'
+import { type Called, findExecution, listCalled, lockExecution } from '../db/queries/executions.ts'
+import { insertExecution } from '../db/queries/insert-execution.ts'
 import { findVersionById } from '../db/queries/versions.ts'
+import { markExecution } from '../db/queries/work.ts'
 import type { ExecutionStart, StepRow } from '../domain/execution.ts'
 import { type Id, newId } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
@@ -69,6 +66,23 @@ async function startCalled(
     idempotencyKey: null,
     requestHash: null,
   })
+}
+
+/** Marks the runs that a run has called, and that have not ended, to be cancelled as it was; answers their ids. */
+export async function cancelCalled(
+  app: AppContext,
+  db: TenantDb,
+  parentId: Id<'execution'>,
+): Promise<readonly Id<'execution'>[]> {
+  const going = (await listCalled(db.kysely, parentId)).filter(({ endedAt }) => endedAt === null)
+  for (const { id } of going) {
+    await db.kysely.transaction().execute(async (transaction) => {
+      const called = await lockExecution(transaction, id)
+      if (called?.endedAt !== null) return
+      await markExecution(transaction, 'cancel', id, new Date(app.clock.now()))
+    })
+  }
+  return going.map(({ id }) => id)
 }
 
 function toEnd({ outcome, result, reason, status }: Called, endedAt: Date): ChildEnd {

@@ -1,15 +1,8 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
 import { isOutage } from '../db/database-errors.ts'
-import {
-  findExecution,
-  firstClaim,
-  insertExecution,
-  listCalled,
-  listSteps,
-  type NewExecution,
-  toRecord,
-} from '../db/queries/executions.ts'
+import { findExecution, listCalled, listSteps, toRecord } from '../db/queries/executions.ts'
+import { firstClaim, insertExecution, type NewExecution } from '../db/queries/insert-execution.ts'
 import {
   attachLateOutcome,
   claimExecution,
@@ -28,7 +21,7 @@ import type { Claim, Flags, RunnerPorts } from '../executor/ports.ts'
 import { replay } from '../executor/replay.ts'
 import { runExecution } from '../executor/runner.ts'
 import type { InputRecord } from '../reply/reply.ts'
-import { createChildren } from './called-runs.ts'
+import { cancelCalled, createChildren } from './called-runs.ts'
 import type { Caller } from './define.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
@@ -253,10 +246,11 @@ async function carryOut(
   }
   try {
     const { end, state: left } = await runExecution(ports, plan, state, claim, durability, flags)
+    const calls = left.waiting.some(({ kind }) => kind === 'call')
     if (end === undefined) {
-      const calls = left.waiting.some(({ kind }) => kind === 'call')
       return calls ? carryOnCalled(app, db, executionId, isStopping) : undefined
     }
+    if (calls) await stopCalled(app, db, executionId)
   } catch (error) {
     // What is wrong with our own code would go wrong again: that run goes to a person.
     if (!(error instanceof TypeError || isServiceError(error, 'VALUE_INVALID'))) throw error
@@ -282,6 +276,11 @@ async function carryOnCalled(
     if (status === 'pending' && isStopping?.() !== true)
       await carryOnById(app, db, id, { isStopping })
   }
+}
+
+/** A run has ended while runs that it called go on: nobody asks for what they come to any more. */
+async function stopCalled(app: AppContext, db: TenantDb, parentId: Id<'execution'>): Promise<void> {
+  for (const id of await cancelCalled(app, db, parentId)) await carryOnById(app, db, id)
 }
 
 /** How long a late outcome looks for the escalation that its execution ends in, and how often. */

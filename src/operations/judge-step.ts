@@ -8,7 +8,7 @@ import { concludeApproval } from '../executor/waits.ts'
 import { defineOperation } from './define.ts'
 import { runOutput } from './execution-output.ts'
 import { waitRef } from './shapes.ts'
-import { type Heard, nameOf, speakerOf, speakTo, type Word } from './speak.ts'
+import { type Heard, nameOf, speakerOf, speakTo, type Word, wordErrors } from './speak.ts'
 
 type Judgement = Extract<Said, { readonly kind: 'approved' | 'denied' }>
 
@@ -26,16 +26,7 @@ export function defineJudgement(name: string, summary: string, kind: Judgement['
         .describe('The hash of what was shown: a yes to anything else is refused'),
     }),
     output: runOutput,
-    errors: [
-      'EXECUTION_NOT_FOUND',
-      'EXECUTION_ENDED',
-      'EXECUTION_BUSY',
-      'WAIT_NOT_FOUND',
-      'WAIT_CLOSED',
-      'WAIT_DIFFERS',
-      'NOT_ASKED',
-      'APPROVAL_STALE',
-    ],
+    errors: [...wordErrors, 'APPROVAL_STALE'],
     roles,
     run: (context, { comment, showHash, ...ref }) =>
       speakTo(context, ref, (heard) => {

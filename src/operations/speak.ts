@@ -40,6 +40,17 @@ export interface Word {
   readonly goesOn: boolean
 }
 
+/** What anybody who speaks to a step may be answered. */
+export const wordErrors = [
+  'EXECUTION_NOT_FOUND',
+  'EXECUTION_ENDED',
+  'EXECUTION_BUSY',
+  'WAIT_NOT_FOUND',
+  'WAIT_CLOSED',
+  'WAIT_DIFFERS',
+  'NOT_ASKED',
+] as const
+
 /** How long a word waits for a worker that has the run at this moment. */
 const busyTries = 50
 const busyPauseMs = 100

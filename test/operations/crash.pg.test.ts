@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createContext } from '../../src/context.ts'
-import { findExecution, insertExecution } from '../../src/db/queries/executions.ts'
+import { findExecution } from '../../src/db/queries/executions.ts'
+import { insertExecution } from '../../src/db/queries/insert-execution.ts'
 import { claimExecution, handBackExecution } from '../../src/db/queries/work.ts'
 import { isServiceError } from '../../src/domain/errors.ts'
 import { newId } from '../../src/domain/ids.ts'

@@ -350,6 +350,25 @@ describe('a call', () => {
     expect(await agrees(execution.id)).toBe(true)
   })
 
+  it('stops what it has called when it is cancelled itself', async () => {
+    const child = await procedureOf({
+      internal: true,
+      steps: [
+        { key: 'rest', action: 'Wait', wait: { for: '1d' } },
+        { key: 'tell', action: 'Tell', tool: 'send', with: { text: 'too late' } },
+      ],
+    })
+    const parent = await procedureOf({ steps: [{ key: 'sub', action: 'Call', call: child }] })
+    const { execution } = await start(parent)
+
+    const ended = await operations.cancelExecution.invoke(app, ann, { executionId: execution.id })
+
+    expect(ended.execution.status).toBe('cancelled')
+    const { items } = await operations.listExecutions.invoke(app, ann, { procedureKey: child })
+    expect(items).toMatchObject([{ status: 'cancelled' }])
+    expect(calls).not.toContain('too late')
+  })
+
   it('hands its escalation on', async () => {
     const child = await procedureOf({
       internal: true,

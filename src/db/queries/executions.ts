@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
-import { canonicalJson, storedValue } from '../../domain/canonical.ts'
-import { ServiceError } from '../../domain/errors.ts'
+import { storedValue } from '../../domain/canonical.ts'
 import type { Reason } from '../../domain/escalation.ts'
 import type {
   AttemptRecord,
@@ -17,7 +16,7 @@ import type {
   StepRow,
   Ticket,
 } from '../../domain/execution.ts'
-import { isExecutionEnded, semanticsVersion } from '../../domain/execution.ts'
+import { isExecutionEnded } from '../../domain/execution.ts'
 import type { Calendar } from '../../domain/expression.ts'
 import type { InputSource } from '../../domain/fill-input.ts'
 import type { Id } from '../../domain/ids.ts'
@@ -25,10 +24,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { SelectionRecord } from '../../domain/selection.ts'
 import type { StepKind } from '../../domain/step.ts'
-import type { Claim } from '../../executor/ports.ts'
-import type { Db, TenantDb, Transaction } from '../connect.ts'
-import { constraintOf } from '../database-errors.ts'
-import type { HotStatement, TextValue } from '../hot-statement.ts'
+import type { Db, Transaction } from '../connect.ts'
 import type { ExecutionsTable, StepExecutionsTable } from '../tables.ts'
 
 /** An execution as lists show it. */
@@ -46,7 +42,7 @@ export interface ExecutionListItem {
 }
 
 /** Where each value of an input came from, by the name of its property. */
-type InputSources = Readonly<Record<string, InputSource>>
+export type InputSources = Readonly<Record<string, InputSource>>
 
 /** One execution without its steps. */
 export interface Execution extends ExecutionListItem {
@@ -79,137 +75,6 @@ export interface Execution extends ExecutionListItem {
   readonly startedAt: Date | null
   /** What is fixed at its start besides input and ticket. */
   readonly further: Pick<ExecutionStart, 'mode' | 'calendar' | 'pins' | 'calledFrom'>
-}
-
-/** What starting an execution stores. */
-export interface NewExecution {
-  readonly start: ExecutionStart
-  readonly version: {
-    readonly id: Id<'version'>
-    readonly procedureId: Id<'procedure'>
-    readonly procedureKey: string
-    readonly versionNumber: number
-    readonly definitionHash: string
-    readonly toolContracts: Readonly<Record<string, string>>
-  }
-  readonly durability: Durability
-  /** Null: it is left for any worker to begin. */
-  readonly workerId: Id<'worker'> | null
-  readonly context: JsonObject | null
-  readonly customerId: string | null
-  readonly ticketId: string | null
-  readonly onBehalfOf: string | null
-  readonly idempotencyKey: string | null
-  readonly requestHash: string | null
-  readonly selection?: SelectionRecord | undefined
-  readonly inputSources?: InputSources | undefined
-}
-
-const insert: HotStatement = {
-  name: 'execution_insert',
-  text: `
-  INSERT INTO executions (
-    tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, status,
-    semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of,
-    idempotency_key, request_hash, tool_contracts, fence, worker_id, revision, created_at, started_at,
-    selection, input_sources)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $20::text IS NULL THEN 'pending' ELSE 'running' END, $8, $9,
-    'automatic', $10::jsonb, $11::jsonb, $12::jsonb, $13, $14, $15::jsonb, $16, $17, $18, $19::jsonb, 1, $20, 1, $21,
-    CASE WHEN $20::text IS NOT NULL THEN $21::timestamptz END, $22::jsonb, $23::jsonb)`,
-}
-
-/** The same for one that is called, calls others, or has a calendar or a mode of its own: most have none of these. */
-const insertMore = {
-  name: 'execution_insert_more',
-  text: insert.text
-    .replace(
-      ')\n  VALUES',
-      ', pins, calendar, parent_id, parent_ordinal, root_id, call_path)\n  VALUES',
-    )
-    .replace("'automatic'", '$24')
-    .replace('$23::jsonb)', '$23::jsonb, $25::jsonb, $26::jsonb, $27, $28, $29, $30::jsonb)'),
-}
-
-/** Writes nothing when the key is taken. Finding that out costs a record of the log, so it is asked only with a key. */
-const insertOnce = once(insert)
-const insertMoreOnce = once(insertMore)
-
-function once({ name, text }: HotStatement): HotStatement {
-  // A key, or the place that a run is called from.
-  return { name: `${name}_once`, text: `${text}\n  ON CONFLICT DO NOTHING` }
-}
-
-/**
- * Stores a new execution in one commit: running and claimed by the worker, or pending for any. Answers its claim, or
- * undefined when the idempotency key is taken.
- *
- * @throws ServiceError `PROCEDURE_NOT_ACTIVE` when the version is not active any more: the database refuses it.
- */
-export async function insertExecution(db: TenantDb, execution: NewExecution): Promise<boolean> {
-  const { start, version } = execution
-  const more = furtherValues(start)
-  const isOnce = execution.idempotencyKey !== null || start.calledFrom !== undefined
-  const plain = more.length === 0
-  const statement = plain ? (isOnce ? insertOnce : insert) : isOnce ? insertMoreOnce : insertMore
-  const count = await db
-    .run(statement, [
-      start.tenantId,
-      start.executionId,
-      version.procedureId,
-      version.procedureKey,
-      version.id,
-      String(version.versionNumber),
-      version.definitionHash,
-      String(semanticsVersion),
-      execution.durability,
-      canonicalJson(start.input),
-      start.ticket === null ? null : canonicalJson(start.ticket),
-      execution.context === null ? null : canonicalJson(execution.context),
-      execution.customerId,
-      execution.ticketId,
-      // Whose tenant is the row's own.
-      canonicalJson({ ...start.requester, tenantId: undefined }),
-      execution.onBehalfOf,
-      execution.idempotencyKey,
-      execution.requestHash,
-      canonicalJson(version.toolContracts),
-      execution.workerId,
-      new Date(start.startedAt).toISOString(),
-      jsonOrNull(execution.selection),
-      jsonOrNull(execution.inputSources),
-      ...more,
-    ])
-    .catch((error: unknown) => {
-      if (constraintOf(error) !== 'executions_of_active_version') throw error
-      const { procedureKey } = version
-      throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey }, { cause: error })
-    })
-  return count > 0
-}
-
-/** The parameters of `insertMore` beyond those of `insert`; none where all of them have their default. */
-function furtherValues({ mode, pins, calendar, calledFrom }: ExecutionStart): TextValue[] {
-  const isPlain = mode === undefined && calendar === undefined && calledFrom === undefined
-  if (isPlain && pins === undefined) return []
-  return [
-    mode ?? 'automatic',
-    jsonOrNull(pins),
-    jsonOrNull(calendar),
-    calledFrom?.parentId ?? null,
-    calledFrom === undefined ? null : String(calledFrom.parentOrdinal),
-    calledFrom?.rootId ?? null,
-    calledFrom === undefined ? null : JSON.stringify(calledFrom.path),
-  ]
-}
-
-/** The claim that whoever stores an execution for itself has on it. */
-export function firstClaim({ tenantId, executionId }: ExecutionStart): Claim {
-  return { tenantId, executionId, fence: 1 }
-}
-
-/** What says nothing is not stored. */
-function jsonOrNull(value: object | undefined): string | null {
-  return value === undefined || Object.keys(value).length === 0 ? null : canonicalJson(value)
 }
 
 export async function findExecution(db: Db, id: Id<'execution'>): Promise<Execution | undefined> {

@@ -1,4 +1,5 @@
 import type { Expression } from '../expression.ts'
+import { checkComparison, checkMembership, checkOperandNulls } from './check-comparison.ts'
 import { isGuarded, type LinkPath, pathOf, proofsOf } from './reads.ts'
 import { type Finding, Report } from './report.ts'
 import { absentRoot } from './scope.ts'
@@ -255,10 +256,10 @@ class Checker {
     switch (node.operator) {
       case '==':
       case '!=':
-        this.#comparison(node, left, right)
+        checkComparison(this.#report, node, left, right)
         return booleanType
       case 'in':
-        this.#membership(node, left, right)
+        checkMembership(this.#report, node, left, right)
         return booleanType
       case '<':
       case '<=':
@@ -287,52 +288,13 @@ class Checker {
       this.#report.operands(node, left, right)
       return anyType
     }
-    this.#operandNulls(node, left, right)
+    checkOperandNulls(this.#report, node, left, right)
     return unionOf(
       fitting.map((type) => {
         if (type.kind !== 'list') return type
         return unionOf([left, right].map((side) => (side.kind === 'list' ? side : type)))
       }),
     )
-  }
-
-  #comparison(node: Node & { kind: 'binary' }, left: Type, right: Type): void {
-    // Whether something is null may always be asked, with the null that is written out.
-    if (isNullLiteral(node.left) || isNullLiteral(node.right)) return
-    const [a, b] = [withoutNull(left), withoutNull(right)]
-    if (!sharesKind(a, b)) {
-      this.#report.operands(node, left, right)
-      return
-    }
-    this.#operandNulls(node, left, right)
-    if (fits(a, b) !== 'no' || a.kind !== 'string' || b.kind !== 'string') return
-    const [known, other] = node.left.kind === 'literal' ? [b, a] : [a, b]
-    this.#report.impossible(node, other.values ?? [], known.values ?? [])
-  }
-
-  #membership(node: Node & { kind: 'binary' }, left: Type, right: Type): void {
-    const lists = membersOf(right).flatMap((member) => (member.kind === 'list' ? [member] : []))
-    const isObject = membersOf(right).some(({ kind }) => kind === 'object' || kind === 'any')
-    if (lists.length === 0) {
-      if (!isObject || fits(left, stringType) === 'no') this.#report.operands(node, left, right)
-      return
-    }
-    if (isNullLiteral(node.left)) return
-    if (isNullable(left)) this.#report.nullable(node.left, 'in')
-    const items = withoutNull(unionOf(lists.map((list) => list.of)))
-    const value = withoutNull(left)
-    if (!sharesKind(value, items)) {
-      this.#report.operands(node, left, right)
-      return
-    }
-    if (value.kind !== 'string' || items.kind !== 'string') return
-    if (value.values === undefined || items.values === undefined) return
-    const known = value.values
-    // Each text of a list that is written out must be possible; of the values together, one at least.
-    const written = node.right.kind === 'list' ? node.right.items.flatMap(textsOf) : []
-    const odd = written.filter((text) => !known.includes(text))
-    if (odd.length > 0) this.#report.impossible(node, odd, known)
-    else if (fits(value, items) === 'no') this.#report.impossible(node, known, items.values)
   }
 
   #call(node: Node & { kind: 'call' }, guards: Guards): Type {
@@ -382,24 +344,4 @@ class Checker {
     if (item.kind === 'any') this.#report.untyped(node.over, 'the items of ')
     return item
   }
-
-  #operandNulls(node: Node & { kind: 'binary' }, left: Type, right: Type): void {
-    if (isNullable(left)) this.#report.nullable(node.left, node.operator)
-    if (isNullable(right)) this.#report.nullable(node.right, node.operator)
-  }
-}
-
-function textsOf(node: Node): readonly string[] {
-  return node.kind === 'literal' && typeof node.value === 'string' ? [node.value] : []
-}
-
-function isNullLiteral(node: Node): boolean {
-  return node.kind === 'literal' && node.value === null
-}
-
-/** Whether two types have a kind in common, so that comparing their values can make sense. */
-function sharesKind(a: Type, b: Type): boolean {
-  if (a.kind === 'any' || b.kind === 'any') return true
-  if (membersOf(a).length === 0 || membersOf(b).length === 0) return true
-  return membersOf(a).some(({ kind }) => membersOf(b).some((other) => other.kind === kind))
 }
