@@ -42,7 +42,7 @@ export async function runProgram(options: ProgramOptions, words: readonly string
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return
-    throw usageOf(error, options.isSession === true)
+    throw usageOf(error, options.isSession === true, pathIn(options.commands, words))
   }
 }
 
@@ -160,14 +160,21 @@ function rootOf(commander: Commander): Commander {
   return commander.parent === null ? commander : rootOf(commander.parent)
 }
 
-function usageOf(error: CommanderError, isSession: boolean): Error {
+/** The command that words begin with, options among them left out; undefined for none. */
+function pathIn(commands: readonly Command[], words: readonly string[]): string | undefined {
+  const plain = words.filter((word) => !word.startsWith('-'))
+  const paths = [plain.slice(0, 2).join(' '), plain.slice(0, 1).join(' ')]
+  return paths.find((path) => commands.some((command) => command.path === path))
+}
+
+function usageOf(error: CommanderError, isSession: boolean, path: string | undefined): Error {
   const problem = error.message
     .replace(/^error: /, '')
     .replace(/\n\(?(Did you mean .*\?)\)?$/, '. $1')
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`
   return usageError(
     /[.?!]$/.test(sentence) ? sentence : `${sentence}.`,
-    isSession ? 'Type /help to see what there is.' : helpHint(),
+    isSession ? 'Type /help to see what there is.' : helpHint(path),
   )
 }
 

@@ -81,8 +81,14 @@ test.each([
   [['resolv', 'x'], /Unknown command 'resolv'\. Did you mean resolve\?/],
   [['procedures', 'shw'], /'procedures shw' is not a command\. Did you mean 'show'\?/],
   [['procedures'], /needs a command: list, show, create/],
-  [['procedures', 'show'], /Missing required argument 'KEY'/],
-  [['stats', '--jsn'], /Unknown option '--jsn'\. Did you mean --json\?/],
+  [
+    ['procedures', 'show'],
+    /Missing required argument 'KEY'\. Run 'stepwarden procedures show --help'/,
+  ],
+  [
+    ['stats', '--jsn'],
+    /Unknown option '--jsn'\. Did you mean --json\? Run 'stepwarden stats --help'/,
+  ],
   [['stats', 'now'], /Too many arguments/],
 ])('refuses %j with what is wrong and where to look', async (words, message) => {
   await expect(run(words)).rejects.toMatchObject({
