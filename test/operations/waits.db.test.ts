@@ -291,6 +291,34 @@ describe('a guided run', () => {
     expect(denied.execution.reason?.code).toBe('approval_denied')
     expect(await agrees(refused.execution.id)).toBe(true)
   })
+
+  it('asks before each write of a list, one after the other', async () => {
+    const key = await procedureOf({
+      steps: [
+        {
+          key: 'tell',
+          action: 'Tell',
+          forEach: 'input.list',
+          tool: 'send',
+          with: { text: 'to {{item}}' },
+        },
+      ],
+    })
+    const { execution, steps } = await start(key, { mode: 'guided', input: { list: ['a', 'b'] } })
+    expect(steps.filter(({ status }) => status === 'waiting')).toHaveLength(1)
+
+    for (const iteration of ['0', '1']) {
+      await operations.approveStep.invoke(app, ann, {
+        executionId: execution.id,
+        step: 'tell',
+        iteration,
+      })
+    }
+
+    expect((await get(execution.id)).execution.outcome).toBe('resolved')
+    expect(calls.slice(-2)).toEqual(['to a', 'to b'])
+    expect(await agrees(execution.id)).toBe(true)
+  })
 })
 
 describe('a call', () => {
