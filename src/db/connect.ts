@@ -60,6 +60,7 @@ export interface Database extends AsyncDisposable {
 const defaultConnectionTimeoutMs = 10_000
 const defaultPoolSize = 10
 const defaultMaxSilenceMs = 60_000
+const maxLockWaitMs = 5_000
 const appRole = `-c role=${databaseRoles.app}`
 
 /**
@@ -101,7 +102,8 @@ export async function migrateDatabase(config: DatabaseConfig): Promise<readonly 
 
 async function openPostgres(config: PostgresConfig): Promise<Database> {
   const database = databaseName(config.url)
-  const pool = postgresPool(config, appRole)
+  // Whoever is locked out so long is told so, and does not hold up those that share a transaction with it.
+  const pool = postgresPool(config, `${appRole} -c lock_timeout=${maxLockWaitMs}`)
   const watch = watchSilence(pool, config.maxSilenceMs ?? defaultMaxSilenceMs)
   try {
     const schema = schemaHandle(pool)

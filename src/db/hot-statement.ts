@@ -74,9 +74,8 @@ class HotQuery implements pg.Submittable {
     connection.stream.write(Buffer.concat(messages))
   }
 
-  handleCommandComplete({ text }: { readonly text: string }): void {
-    // `INSERT 0 6`, `UPDATE 1`
-    this.#count = Number(text.slice(text.lastIndexOf(' ') + 1))
+  handleCommandComplete(message: { readonly text: string }): void {
+    this.#count = countIn(message)
   }
 
   handleDataRow(): void {}
@@ -90,9 +89,82 @@ class HotQuery implements pg.Submittable {
   }
 }
 
+/** Whether a statement can be sent on a connection by its name alone; never on the embedded database's. */
+export function isPrepared(client: pg.ClientBase, { name, text }: HotStatement): boolean {
+  // The driver's types leave out what its client keeps there.
+  const { connection } = client as pg.ClientBase & {
+    readonly connection: pg.Connection & Partial<Prepared>
+  }
+  return !isEmbedded(connection) && connection.parsedStatements?.[name] === text
+}
+
+/** A statement with its parameters. */
+export interface Sent {
+  readonly statement: HotStatement
+  readonly values: readonly TextValue[]
+}
+
+/** What came of statements that were sent together. */
+export interface Together {
+  /** How many rows each has written; with an error, of those before the one that failed. */
+  readonly counts: readonly number[]
+  readonly error?: unknown
+}
+
+/**
+ * Sends prepared statements in one packet and one transaction. When one fails, none has written anything, and those after
+ * it were not carried out.
+ */
+export function runTogether(client: pg.ClientBase, sent: readonly Sent[]): Promise<Together> {
+  return new Promise((resolve) => {
+    client.query(new HotBatch(sent, resolve))
+  })
+}
+
+class HotBatch implements pg.Submittable {
+  readonly #sent: readonly Sent[]
+  readonly #resolve: (together: Together) => void
+  readonly #counts: number[] = []
+
+  constructor(sent: readonly Sent[], resolve: (together: Together) => void) {
+    this.#sent = sent
+    this.#resolve = resolve
+  }
+
+  submit(connection: pg.Connection): void {
+    const messages = this.#sent.flatMap(({ statement, values }) => [
+      serialize.bind({ statement: statement.name, values: [...values] }),
+      execute,
+    ])
+    connection.stream.write(Buffer.concat([...messages, sync]))
+  }
+
+  handleCommandComplete(message: { readonly text: string }): void {
+    this.#counts.push(countIn(message))
+  }
+
+  handleDataRow(): void {}
+
+  handleReadyForQuery(): void {
+    this.#resolve({ counts: this.#counts })
+  }
+
+  handleError(error: unknown): void {
+    this.#resolve({ counts: this.#counts, error })
+  }
+}
+
+/** `INSERT 0 6`, `UPDATE 1` */
+function countIn({ text }: { readonly text: string }): number {
+  return Number(text.slice(text.lastIndexOf(' ') + 1))
+}
+
 /** The embedded database has no stream behind its connection. */
 function isEmbedded({ stream }: pg.Connection): boolean {
   return !('write' in stream)
 }
 
-const executeAndSync = Buffer.concat([serialize.execute(), serialize.sync()])
+const execute = serialize.execute()
+// What ends it ends the transaction, too.
+const sync = serialize.sync()
+const executeAndSync = Buffer.concat([execute, sync])

@@ -2,6 +2,7 @@ import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from '
 import type pg from 'pg'
 import { ServiceError } from '../domain/errors.ts'
 import { type HotStatement, runHot, type TextValue } from './hot-statement.ts'
+import { SharedTransactions, tagStatement } from './shared-transactions.ts'
 import type { Tables } from './tables.ts'
 
 /** A handle that reads, or opens a transaction. */
@@ -25,7 +26,7 @@ export interface DatabaseHandle {
   ): Promise<readonly Row[]>
   /**
    * The same for a statement whose rows nobody reads: answers how many rows its outermost part has written. Half the
-   * cost of `query`.
+   * cost of `query`, and less when many are sent at once, which then share transactions.
    *
    * @throws ServiceError as `query` does.
    */
@@ -39,13 +40,25 @@ export interface TenantDb extends DatabaseHandle {
 
 /**
  * Hands out the connections of a pool, each tagged with a tenant for row-level security. The tag stays on the
- * connection and is sent again only when another tenant takes it, never inside a transaction: a roll-back would undo
- * it there, and what is remembered here would be a lie.
+ * connection and is sent again only when another tenant takes it. Inside a transaction a roll-back would undo it, and what
+ * is remembered here would be a lie: only `SharedTransactions` does that, and it forgets the tag before.
  */
 export class TenantPool {
   readonly #pool: pg.Pool
   readonly #connectionTimeoutMs: number
   readonly #tags = new WeakMap<pg.PoolClient, string>()
+  readonly #shared = new SharedTransactions({
+    checkOut: () => this.#checkOut(),
+    tagOf: (client) => this.#tags.get(client),
+    setTag: (client, tenantId) => {
+      if (tenantId === undefined) this.#tags.delete(client)
+      else this.#tags.set(client, tenantId)
+    },
+    runAlone: async (client, tenantId, statement, values) => {
+      await this.#tag(client, tenantId)
+      return runHot(client, statement, values)
+    },
+  })
 
   constructor(pool: pg.Pool, connectionTimeoutMs: number) {
     this.#pool = pool
@@ -65,14 +78,7 @@ export class TenantPool {
         kysely ??= new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
         return kysely
       },
-      run: async (statement, values) => {
-        const client = await connect()
-        try {
-          return await runHot(client, statement, values)
-        } finally {
-          client.release()
-        }
-      },
+      run: (statement, values) => this.#shared.run(tenantId, statement, values),
       async query<Row extends pg.QueryResultRow>(
         name: string,
         text: string,
@@ -91,21 +97,21 @@ export class TenantPool {
 
   async #connect(tenantId: string): Promise<pg.PoolClient> {
     const client = await this.#checkOut()
-    if (this.#tags.get(client) === tenantId) return client
-    // Forgotten first, so that a tag that fails half-way is never believed.
-    this.#tags.delete(client)
     try {
-      await client.query({
-        name: 'stepwarden_tag',
-        text: "SELECT set_config('stepwarden.tenant', $1, false)",
-        values: [tenantId],
-      })
+      await this.#tag(client, tenantId)
+      return client
     } catch (error) {
       client.release()
       throw error
     }
+  }
+
+  async #tag(client: pg.PoolClient, tenantId: string): Promise<void> {
+    if (this.#tags.get(client) === tenantId) return
+    // Forgotten first, so that a tag that fails half-way is never believed.
+    this.#tags.delete(client)
+    await client.query({ ...tagStatement, values: [tenantId] })
     this.#tags.set(client, tenantId)
-    return client
   }
 
   async #checkOut(): Promise<pg.PoolClient> {
