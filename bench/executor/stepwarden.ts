@@ -129,7 +129,6 @@ async function runOnce(
     durability,
     workerId: app.worker.id,
     context: null,
-    customerId: null,
     ticketId: null,
     onBehalfOf: null,
     idempotencyKey: null,

@@ -76,6 +76,7 @@ async function commitMissing(
     added: commit.added.filter(isMissing),
     changed: commit.changed.filter(isMissing),
     intent: commit.intent,
+    limits: commit.limits,
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Commit } from '../executor/ports.ts'
+import type { Commit, LimitChange } from '../executor/ports.ts'
 import type { HotStatement } from './hot-statement.ts'
 
 /** The columns that a new step row is written with, and what its parameters are cast to. */
@@ -53,6 +53,7 @@ interface Shape {
   readonly added: RowsForm
   readonly changed: RowsForm
   readonly hasIntent: boolean
+  readonly limits: LimitChange['kind'] | 'none'
 }
 
 /** The statements of one shape, made once, so that they stay prepared under their names. */
@@ -65,17 +66,26 @@ export interface CommitStatements {
 
 const known = new Map<number, CommitStatements>()
 
-export function statementsFor({ added, changed, end, leave, intent }: Commit): CommitStatements {
+export function statementsFor({
+  added,
+  changed,
+  end,
+  leave,
+  intent,
+  limits,
+}: Commit): CommitStatements {
   const shape: Shape = {
     ending: endingOf(end, leave),
     added: formOf(added),
     changed: formOf(changed),
     hasIntent: intent !== undefined,
+    limits: limits === undefined ? 'none' : limits.kind,
   }
   const number = numberOf(shape)
   const found = known.get(number)
   if (found !== undefined) return found
-  const name = `${shape.ending}_${shape.added}_${shape.changed}`
+  const suffix = shape.limits === 'none' ? '' : `_${shape.limits}`
+  const name = `${shape.ending}_${shape.added}_${shape.changed}${suffix}`
   const parameters = new Parameters()
   const made = {
     quick: { name: `commit_${name}`, text: quickText(shape, parameters) },
@@ -88,14 +98,16 @@ export function statementsFor({ added, changed, end, leave, intent }: Commit): C
   return made
 }
 
+const limitKinds = ['none', 'count', 'giveBack'] as const
 const endings = ['go', 'leave', 'wait', 'pause', 'end', 'escalate'] as const
 
 /** Tells shapes apart without making a text of each. */
-function numberOf({ ending, added, changed, hasIntent }: Shape): number {
+function numberOf({ ending, added, changed, hasIntent, limits }: Shape): number {
   const digit = (form: RowsForm): number => (form === 'json' ? maxPlainRows + 1 : form)
   const base = maxPlainRows + 2
   const rows = digit(added) * base + digit(changed)
-  return (rows * endings.length + endings.indexOf(ending)) * 2 + (hasIntent ? 1 : 0)
+  const ended = rows * endings.length + endings.indexOf(ending)
+  return (ended * limitKinds.length + limitKinds.indexOf(limits)) * 2 + (hasIntent ? 1 : 0)
 }
 
 function endingOf(end: Commit['end'], leave: Commit['leave']): Ending {
@@ -134,11 +146,14 @@ function heedfulText(shape: Shape, quickParameterCount: number): string {
   const flags = 'cancel_requested_at, pause_requested_at'
   const update = updateExecution(shape.ending, parameters, '')
   // An intent is not written once somebody wants the run to stop, so that none is there of a call that is never made.
-  const mayBegin = `(r.ordinal <> $${quickParameterCount + 1}::int OR (e.pause_requested_at IS NULL
-    AND ($${quickParameterCount + 2}::boolean OR e.cancel_requested_at IS NULL)))`
+  const goesOn = `(e.pause_requested_at IS NULL
+    AND ($${quickParameterCount + 2}::boolean OR e.cancel_requested_at IS NULL))`
+  const mayBegin = `(r.ordinal <> $${quickParameterCount + 1}::int OR ${goesOn})`
   const parts = [
     `e AS (${update} RETURNING revision, reason, ticket, ended_at, ${flags})`,
-    ...furtherParts(shape, parameters, shape.hasIntent ? mayBegin : undefined).map(asPart),
+    ...furtherParts(shape, parameters, shape.hasIntent ? { mayBegin, goesOn } : undefined).map(
+      asPart,
+    ),
   ]
   return `WITH ${parts.join(',\n')}\nSELECT ${flags} FROM e`
 }
@@ -178,14 +193,27 @@ function updateExecution(ending: Ending, parameters: Parameters, condition: stri
     WHERE tenant_id = $1 AND id = $2 AND fence = $3::bigint AND status = 'running'${condition}${still ?? ''}`
 }
 
-/** What is written besides the execution; of the rows only those that meet the condition on `r` and `e`. */
+/** What must hold of an intent to be written: of each row `r`, and of the execution `e` alone. */
+interface IntentConditions {
+  readonly mayBegin: string
+  readonly goesOn: string
+}
+
+/** What is written besides the execution; of the intent and what it uses only where the conditions are met. */
 function furtherParts(
-  { ending, added, changed }: Shape,
+  { ending, added, changed, limits }: Shape,
   parameters: Parameters,
-  condition?: string,
+  conditions?: IntentConditions,
 ): readonly Part[] {
   const parts: Part[] = []
+  const condition = conditions?.mayBegin
   if (ending === 'escalate') parts.push({ name: 'x', text: insertEscalation(parameters) })
+  if (limits === 'count') {
+    parts.push({ name: 'l', text: countUses(parameters, conditions?.goesOn ?? 'true') })
+  }
+  if (limits === 'giveBack') {
+    parts.push({ name: 'g', text: lockCounters(parameters) }, { name: 'l', text: giveUsesBack })
+  }
   if (changed !== 0) {
     const set = changedColumns.map((column) => `${column} = r.${column}`).join(', ')
     const text = `UPDATE step_executions s SET ${set}, revision = e.revision
@@ -215,6 +243,48 @@ function insertEscalation(parameters: Parameters): string {
       CASE WHEN a.name IS NULL THEN NULL ELSE e.ended_at END
     FROM e CROSS JOIN (VALUES (${next()})) AS a(name)`
 }
+
+const counterColumns = 'tool, measure, scope, subject, period, starts_at'
+const usesForm = `r(tool text, measure text, scope text, subject text, period text, starts_at timestamptz,
+  amount numeric, at_most numeric)`
+
+/**
+ * Counts in the order of the counters' keys, so that two that count the same ones never wait for each other. What goes
+ * beyond a limit violates the table's constraint, and with it the whole statement comes to nothing.
+ */
+function countUses(parameters: Parameters, condition: string): string {
+  return `INSERT INTO limit_counters AS c (tenant_id, ${counterColumns}, used, at_most)
+    SELECT $1, r.tool, r.measure, r.scope, r.subject, r.period, r.starts_at, r.amount, r.at_most
+    FROM e CROSS JOIN jsonb_to_recordset(${parameters.next('jsonb')}) AS ${usesForm} WHERE ${condition}
+    ORDER BY ${counterColumns}
+    ON CONFLICT (tenant_id, ${counterColumns})
+      DO UPDATE SET used = c.used + excluded.used, at_most = excluded.at_most`
+}
+
+function lockCounters(parameters: Parameters): string {
+  return `SELECT ${counterColumns}, r.amount
+    FROM e CROSS JOIN jsonb_to_recordset(${parameters.next('jsonb')}) AS ${usesForm}
+      JOIN limit_counters c USING (${counterColumns})
+    WHERE c.tenant_id = $1
+    ORDER BY ${counterColumns}
+    FOR NO KEY UPDATE OF c`
+}
+
+const giveUsesBack = `UPDATE limit_counters c SET used = greatest(c.used - g.amount, 0) FROM g
+  WHERE c.tenant_id = $1 AND (c.tool, c.measure, c.scope, c.subject, c.period, c.starts_at)
+    = (g.tool, g.measure, g.scope, g.subject, g.period, g.starts_at)`
+
+/** Of the uses of one commit the first that has no room, and how much of its limit is used. */
+export const findReached = `
+  SELECT r.n, coalesce(c.used, 0)::text AS used
+  FROM ROWS FROM (jsonb_to_recordset($2) AS (tool text, measure text, scope text, subject text, period text,
+      starts_at timestamptz, amount numeric, at_most numeric)) WITH ORDINALITY AS
+    r(tool, measure, scope, subject, period, starts_at, amount, at_most, n)
+    LEFT JOIN limit_counters c ON c.tenant_id = $1
+      AND (c.tool, c.measure, c.scope, c.subject, c.period, c.starts_at)
+        = (r.tool, r.measure, r.scope, r.subject, r.period, r.starts_at)
+  WHERE coalesce(c.used, 0) + r.amount > r.at_most
+  ORDER BY r.n LIMIT 1`
 
 type Columns = readonly (readonly [name: string, type: string])[]
 

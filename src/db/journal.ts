@@ -1,11 +1,14 @@
 import { ServiceError } from '../domain/errors.ts'
 import type { ExecutionEnd, StepRow } from '../domain/execution.ts'
 import { newId } from '../domain/ids.ts'
+import type { LimitUse, ReachedLimit } from '../domain/tool-limit.ts'
 import type { Claim, Clock, Commit, Committed, Flags, Journal } from '../executor/ports.ts'
 import { commitForCertain } from './certain-commit.ts'
-import { formOf, type StepColumn, statementsFor } from './commit-statement.ts'
+import { findReached, formOf, type StepColumn, statementsFor } from './commit-statement.ts'
 import type { Database } from './connect.ts'
+import { constraintOf } from './database-errors.ts'
 import type { TextValue } from './hot-statement.ts'
+import type { TenantDb } from './tenant-pool.ts'
 
 /**
  * The runner's journal over the database.
@@ -16,14 +19,37 @@ import type { TextValue } from './hot-statement.ts'
  *
  * Almost always nobody wants anything of the execution, and the statement need not answer anything. When it has written
  * nothing, somebody does or the claim is lost: a second statement writes what may be written, and answers which.
+ *
+ * What an intent takes of limits is counted in the same statement, under the fence. Beyond a limit the whole statement is
+ * refused.
  */
 export function createJournal(database: Database, clock: Clock): Journal {
   async function commitOnce(claim: Claim, commit: Commit): Promise<Committed> {
-    const { leave, intent } = commit
-    const { quick, heedful } = statementsFor(commit)
+    const { leave, limits } = commit
+    const { quick } = statementsFor(commit)
     const values = valuesOf(claim, commit, clock.now())
     const db = database.forTenant(claim.tenantId)
-    if ((await db.run(quick, values)) > 0) return { flags: noFlags, isLeft: leave !== undefined }
+    const count = limits?.kind === 'count' ? limits.uses : undefined
+    try {
+      if ((await db.run(quick, values)) > 0) return { flags: noFlags, isLeft: leave !== undefined }
+      return await commitWhatMay(claim, commit, values)
+    } catch (error) {
+      if (count === undefined || !isBeyondLimit(error)) throw error
+      const reached = await findReachedLimit(db, count)
+      // Somebody has given back what was missing.
+      if (reached === undefined) return commitOnce(claim, commit)
+      return { flags: noFlags, isLeft: false, reached }
+    }
+  }
+
+  async function commitWhatMay(
+    claim: Claim,
+    commit: Commit,
+    values: readonly TextValue[],
+  ): Promise<Committed> {
+    const { leave, intent } = commit
+    const { heedful } = statementsFor(commit)
+    const db = database.forTenant(claim.tenantId)
     // Somebody wants something of it, and then it is not left to wait.
     if (leave?.status !== 'waiting' || leave.despiteCancel === true) {
       const all = [...values, ...intentValues(intent)]
@@ -61,13 +87,39 @@ const noFlags: Flags = { cancelRequested: false, pauseRequested: false }
 
 /** The parameters of the quick statement, in the order in which its text numbers them. */
 function valuesOf(claim: Claim, commit: Commit, now: number): TextValue[] {
-  const { added, changed, end, leave } = commit
+  const { added, changed, end, leave, limits } = commit
   const values: TextValue[] = [claim.tenantId, claim.executionId, String(claim.fence)]
   if (leave !== undefined) values.push(leave.status, timeText(leave.wakeAt))
   if (end !== undefined) pushEnd(values, end, now)
+  if (limits !== undefined) values.push(usesText(limits.uses))
   pushRows(values, changed, true)
   pushRows(values, added, false)
   return values
+}
+
+/** Whether a statement was refused because it would have counted beyond a limit. */
+function isBeyondLimit(error: unknown): boolean {
+  return constraintOf(error) === 'limit_counters_within'
+}
+
+async function findReachedLimit(
+  db: TenantDb,
+  uses: readonly LimitUse[],
+): Promise<ReachedLimit | undefined> {
+  const values = [db.tenantId, usesText(uses)]
+  const [row] = await db.query<{ n: number; used: string }>('find_reached', findReached, values)
+  const use = row && uses[Number(row.n) - 1]
+  return row && use && { use, used: row.used }
+}
+
+function usesText(uses: readonly LimitUse[]): string {
+  return JSON.stringify(
+    uses.map(({ startsAt, atMost, ...use }) => ({
+      ...use,
+      starts_at: instantText(startsAt),
+      at_most: atMost,
+    })),
+  )
 }
 
 function intentValues(intent: Commit['intent']): readonly TextValue[] {

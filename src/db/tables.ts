@@ -19,6 +19,7 @@ export interface Tables {
   version_embeddings: VersionEmbeddingsTable
   literal_patterns: LiteralPatternsTable
   executions: ExecutionsTable
+  limit_counters: LimitCountersTable
   step_executions: StepExecutionsTable
   workers: WorkersTable
   escalations: EscalationsTable
@@ -195,6 +196,23 @@ export interface LiteralPatternsTable {
   position: number
   tail: string
   pattern: string
+}
+
+/** How much of one limit of a tool is used in one window. `used` never passes `at_most`: a constraint keeps it. */
+export interface LimitCountersTable {
+  tenant_id: string
+  tool: string
+  /** `calls`, or `sum:` and the path of a number in the input. */
+  measure: string
+  scope: 'customer' | 'procedure' | 'tenant'
+  /** The customer's id or the procedure's key; empty for the tenant. */
+  subject: string
+  period: 'hour' | 'day' | 'week' | 'month'
+  /** When the window begins. */
+  starts_at: Date
+  /** Decimals, as text. */
+  used: string
+  at_most: string
 }
 
 /**

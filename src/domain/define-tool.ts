@@ -12,6 +12,7 @@ import {
   type ToolContract,
   type ToolEffect,
 } from './tool.ts'
+import { limitProblems, sortedLimits, type ToolLimit } from './tool-limit.ts'
 import { toolSchema } from './tool-schema.ts'
 import { expectation } from './zod-problems.ts'
 
@@ -31,6 +32,11 @@ export interface ToolDeclaration<I extends z.ZodObject, O extends z.ZodType> {
   readonly idempotent?: boolean
   /** Names of tools that must have completed in the same execution before. Default none. */
   readonly requires?: readonly string[]
+  /**
+   * How much it may be used in fixed windows of time: `{ per: 'customer', every: 'day', sum: 'amount', atMost: 500 }`, or
+   * without `sum` so many calls. A call beyond one is not made, and its run escalates. Default none.
+   */
+  readonly limits?: readonly ToolLimit[]
   /** Per attempt, `1s` to `24h`. Default `30s`. */
   readonly timeout?: string
   /** State words of the output that a reply may name. Default none. */
@@ -58,7 +64,8 @@ const namePattern = /^[a-z][a-z0-9_]{0,63}$/
 export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
   declaration: ToolDeclaration<I, O>,
 ): Tool {
-  const { name, description, effect, requires = [], states = [], claims = [] } = declaration
+  const { name, description, effect, requires = [], limits = [] } = declaration
+  const { states = [], claims = [] } = declaration
   const problems: Problem[] = []
   const refuse = (path: string, message: string) => problems.push({ path, message })
   if (!namePattern.test(name)) {
@@ -78,6 +85,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
   }
   const input = schemaOf(declaration.input, 'input', problems)
   const output = schemaOf(declaration.output, 'output', problems)
+  problems.push(...limitProblems(limits, input))
   if (problems.length > 0) throw new ServiceError('TOOL_INVALID', { tool: name, problems })
   const contract: ToolContract = {
     name,
@@ -85,7 +93,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
     effect,
     idempotent: effect === 'read' || (declaration.idempotent ?? false),
     requires: sortedSet(requires),
-    limits: [],
+    limits: sortedLimits(limits),
     input,
     output,
     timeoutMs: timeoutMs ?? defaultToolTimeoutMs,

@@ -66,6 +66,8 @@ export interface ExecutionStart {
   readonly ticket: Ticket | null
   /** For whom the requester acts, where that is somebody else. */
   readonly onBehalfOf?: string
+  /** Whom limits per customer count. */
+  readonly customerId?: string
   /** `guided`: an agent confirms each write before it is made. */
   readonly mode?: 'guided'
   /** The working days that durations are counted in; default Monday to Friday. */

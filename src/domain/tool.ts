@@ -2,6 +2,7 @@ import { hashOf } from './canonical.ts'
 import type { Id } from './ids.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { Principal } from './principal.ts'
+import type { ToolLimit } from './tool-limit.ts'
 
 /** Whether a tool changes the world. Only a write has its intent committed before the call. */
 export type ToolEffect = 'read' | 'write'
@@ -18,8 +19,8 @@ export interface ToolContract {
   readonly idempotent: boolean
   /** Tools that must have completed in the same execution before this one may run. */
   readonly requires: readonly string[]
-  /** How much it may be used in a time. None can be declared yet; the place is in the hash from the start. */
-  readonly limits: readonly JsonObject[]
+  /** How much it may be used in a time, in the order of their counters. */
+  readonly limits: readonly ToolLimit[]
   readonly input: JsonSchema
   readonly output: JsonSchema
   /** Per attempt. */

@@ -123,6 +123,15 @@ function beginTool(plan: Plan, state: ExecutionState, node: ToolNode, row: StepR
       `'${name}' may run only after ${missing.join(', ')} completed in this run.`,
     )
   }
+  if (state.start.customerId === undefined) {
+    const isPerCustomer = pinned.contract.limits.some(({ per }) => per === 'customer')
+    if (isPerCustomer) {
+      return fail(
+        'limit_exceeded',
+        `'${name}' is limited per customer, and this run names none; start it with a customer id.`,
+      )
+    }
+  }
   const input = resolve(node.input, scopeOf(plan, state, at, row))
   if (!input.ok) return fail(input.code, input.message)
   const problems = pinned.input.problems(input.value)

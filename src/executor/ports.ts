@@ -1,6 +1,7 @@
 import type { ExecutionEnd, ExecutionStart, StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import type { Tool } from '../domain/tool.ts'
+import type { LimitUse, ReachedLimit } from '../domain/tool-limit.ts'
 import type { ChildEnd } from './waits.ts'
 
 /** The right to move one execution on. A take-over raises the fence, and every statement of an older one writes nothing. */
@@ -31,6 +32,8 @@ export interface Committed {
   readonly flags: Flags
   /** Whether the claim was given up with it. */
   readonly isLeft: boolean
+  /** A limit that has no room for what was to be counted. Then nothing at all was written. */
+  readonly reached?: ReachedLimit
 }
 
 /** What is written together. */
@@ -45,6 +48,8 @@ export interface Commit {
    * `despiteCancel`; the flags that come back say so.
    */
   readonly intent?: { readonly ordinal: number; readonly despiteCancel: boolean } | undefined
+  /** What the intent takes of its tool's limits, or what is given back because a call was certainly not made. */
+  readonly limits?: LimitChange | undefined
   /**
    * True when a write is begun or what it came to is among the rows: whether the one is recorded, and what the other was,
    * is known here alone. A commit that an outage cuts off is then made again until it is known to be written.
@@ -55,6 +60,12 @@ export interface Commit {
    * wait only while nothing is: an execution that was resumed, paused or cancelled meanwhile is kept.
    */
   readonly leave?: Leave | undefined
+}
+
+/** A change of counters: all of it is written, or none. */
+export interface LimitChange {
+  readonly kind: 'count' | 'giveBack'
+  readonly uses: readonly LimitUse[]
 }
 
 /** Where a run is recorded. */

@@ -5,13 +5,15 @@ import {
   type StepRow,
 } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
+import { type LimitUse, limitMessage, type ReachedLimit } from '../domain/tool-limit.ts'
 import { apply, type ExecutionState } from './apply.ts'
 import { isAttemptOpen, recordAttempt, type ToolObservation } from './attempt.ts'
 import { idempotencyKeyOf, type ToolCall } from './begin-step.ts'
 import { callTool } from './call-tool.ts'
 import { type Command, concludeAttempt, decide, endFromOutside } from './decide.ts'
+import { usesGivenBack, usesOfIntent } from './limits.ts'
 import type { Plan } from './plan.ts'
-import type { Claim, Committed, Flags, Leave, RunnerPorts } from './ports.ts'
+import type { Claim, Committed, Flags, Leave, LimitChange, RunnerPorts } from './ports.ts'
 import { type ChildEnd, concludeCall } from './waits.ts'
 
 /** Reads share a commit until the oldest has waited this long, or together they are this large (DESIGN: output commit). */
@@ -63,6 +65,8 @@ class Run {
   #flags: Flags
   /** What came of a write that is not committed yet. */
   #writeOutcome: StepRow | undefined
+  /** What a call that was certainly not made has taken of limits, until that is committed. */
+  #givenBack: readonly LimitUse[] = []
 
   constructor(
     ports: RunnerPorts,
@@ -199,29 +203,44 @@ class Run {
   async #call(row: StepRow, call: ToolCall): Promise<StepRow | undefined> {
     const waitMs = call.notBefore - this.#ports.clock.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    if (call.effect === 'write' && !(await this.#commitIntent(row))) return undefined
+    const uses = usesOfIntent(this.#plan, this.#state.start, row)
+    if (call.effect === 'write' || uses.length > 0) {
+      const { isMade, reached } = await this.#commitIntent(row, uses)
+      if (reached !== undefined) return this.#refuseBeyond(row, limitMessage(reached))
+      if (!isMade) return undefined
+    }
     this.#ports.onBoundary?.('before_call', row.stepKey)
     const observation = await this.#observe(row, call)
     this.#ports.onBoundary?.('after_call', row.stepKey)
     const concluded = concludeAttempt(this.#plan, this.#state, row, observation)
     if (call.effect === 'write') this.#writeOutcome = concluded
+    this.#givenBack = usesGivenBack(this.#plan, this.#state.start, concluded)
     return concluded
   }
 
+  /** A limit that has no room is observed like a refusal by the tool itself, which was never called. */
+  #refuseBeyond(row: StepRow, message: string): StepRow {
+    const endedAt = Math.max(this.#ports.clock.now(), row.startedAt)
+    return recordAttempt(row, { result: 'refused', code: 'limit_exceeded', message, endedAt })
+  }
+
   /**
-   * Commits that a write is about to be made; false when it must not be, and nothing says so. After this nobody else
-   * believes that the run is theirs.
+   * Commits that a call is about to be made, and what it takes of limits. When it must not be made, nothing says that it
+   * was to be. After this nobody else believes that the run is theirs.
    */
-  async #commitIntent(row: StepRow): Promise<boolean> {
+  async #commitIntent(
+    row: StepRow,
+    uses: readonly LimitUse[],
+  ): Promise<{ readonly isMade: boolean; readonly reached?: ReachedLimit | undefined }> {
     const { lease } = this.#ports
-    await this.#commit({ intent: row })
-    if (this.#isWithheld()) return false
+    const { reached } = await this.#commit({ intent: row, uses })
+    if (reached !== undefined || this.#isWithheld()) return { isMade: false, reached }
     // A process that was frozen finds its lease gone. The commit that follows proves that nobody has taken over.
     while (lease !== undefined && !lease.isHeld()) {
       await lease.renew()
       await this.#commit()
     }
-    return true
+    return { isMade: true }
   }
 
   /** Whether an operator's word keeps the next write back. While it is open whether a write was made, only a pause does. */
@@ -269,6 +288,7 @@ class Run {
     if (this.#uncommitted.size === 0) return false
     return (
       this.#durability === 'step' ||
+      this.#givenBack.length > 0 ||
       now - this.#uncommittedSince >= maxUncommittedMs ||
       this.#uncommittedBytes >= maxUncommittedBytes
     )
@@ -276,10 +296,12 @@ class Run {
 
   async #commit({
     intent,
+    uses = [],
     end,
     leave,
   }: {
     readonly intent?: StepRow
+    readonly uses?: readonly LimitUse[]
     readonly end?: ExecutionEnd
     readonly leave?: Leave
   } = {}): Promise<Committed> {
@@ -295,15 +317,19 @@ class Run {
     this.#ports.onBoundary?.('before_commit', end === undefined ? '' : 'end')
     let committed: Committed
     try {
-      const mustBeKnown = intent !== undefined || this.#writeOutcome !== undefined
-      const commit = { added, changed, end, leave, intent: begun, mustBeKnown }
+      const limits = limitChange(uses, this.#givenBack)
+      const mustBeKnown =
+        intent !== undefined || limits !== undefined || this.#writeOutcome !== undefined
+      const commit = { added, changed, end, leave, intent: begun, limits, mustBeKnown }
       committed = await this.#ports.journal.commit(this.#claim, commit)
     } catch (error) {
       if (this.#writeOutcome !== undefined) this.#ports.onLateOutcome?.(this.#writeOutcome)
       throw error
     }
+    if (committed.reached !== undefined) return committed
     this.#flags = committed.flags
     this.#writeOutcome = undefined
+    this.#givenBack = []
     this.#uncommittedBytes = 0
     const kept = new Map<number, StepRow>()
     if (intent !== undefined && this.#isWithheld()) {
@@ -335,6 +361,15 @@ class Run {
   async #leave(leave: Leave): Promise<boolean> {
     return (await this.#commit({ leave })).isLeft
   }
+}
+
+/** Never both: what is given back is committed before the next call is begun. */
+function limitChange(
+  counted: readonly LimitUse[],
+  givenBack: readonly LimitUse[],
+): LimitChange | undefined {
+  if (counted.length > 0) return { kind: 'count', uses: counted }
+  return givenBack.length > 0 ? { kind: 'giveBack', uses: givenBack } : undefined
 }
 
 function sizeOf(row: StepRow): number {

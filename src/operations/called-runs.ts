@@ -60,7 +60,6 @@ async function startCalled(
     durability: caller.durability,
     workerId: null,
     context: null,
-    customerId: caller.customerId,
     ticketId: caller.ticketId,
     onBehalfOf: caller.onBehalfOf,
     idempotencyKey: null,

@@ -97,7 +97,6 @@ describe('a stale fence', () => {
       durability: 'effect',
       workerId: app.worker.id,
       context: null,
-      customerId: null,
       ticketId: null,
       onBehalfOf: null,
       idempotencyKey: null,

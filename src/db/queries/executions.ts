@@ -194,6 +194,7 @@ export function toRecord(execution: Execution, rows: readonly StepRow[]): Execut
       input,
       ticket,
       ...(execution.onBehalfOf !== null && { onBehalfOf: execution.onBehalfOf }),
+      ...(execution.customerId !== null && { customerId: execution.customerId }),
       ...execution.further,
     },
     rows,

@@ -25,7 +25,6 @@ export interface NewExecution {
   /** Null: it is left for any worker to begin. */
   readonly workerId: Id<'worker'> | null
   readonly context: JsonObject | null
-  readonly customerId: string | null
   readonly ticketId: string | null
   readonly onBehalfOf: string | null
   readonly idempotencyKey: string | null
@@ -93,7 +92,7 @@ export async function insertExecution(db: TenantDb, execution: NewExecution): Pr
       canonicalJson(start.input),
       start.ticket === null ? null : canonicalJson(start.ticket),
       execution.context === null ? null : canonicalJson(execution.context),
-      execution.customerId,
+      execution.start.customerId ?? null,
       execution.ticketId,
       // Whose tenant is the row's own.
       canonicalJson({ ...start.requester, tenantId: undefined }),
