@@ -88,7 +88,11 @@ export function statementsFor({
   const name = `${shape.ending}_${shape.added}_${shape.changed}${suffix}`
   const parameters = new Parameters()
   const made = {
-    quick: { name: `commit_${name}`, text: quickText(shape, parameters) },
+    quick: {
+      name: `commit_${name}`,
+      text: quickText(shape, parameters),
+      contends: shape.limits !== 'none',
+    },
     heedful: {
       name: `heed_${name}${shape.hasIntent ? '_intent' : ''}`,
       text: heedfulText(shape, parameters.count),

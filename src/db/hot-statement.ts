@@ -5,6 +5,8 @@ import { serialize } from 'pg-protocol'
 export interface HotStatement {
   readonly name: string
   readonly text: string
+  /** Whether it locks rows that others lock as well, so that it must not hold them for longer than it takes. */
+  readonly contends?: boolean
 }
 
 /** A parameter as PostgreSQL reads it from text. */

@@ -58,8 +58,12 @@ export class SharedTransactions {
   /** Answers how many rows the statement's outermost part has written. */
   run(tenantId: string, statement: HotStatement, values: readonly TextValue[]): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ tenantId, statement, values, resolve, reject })
-      this.#goOn()
+      const one = { tenantId, statement, values, resolve, reject }
+      if (statement.contends === true) void this.#sendAlone(one)
+      else {
+        this.#waiting.push(one)
+        this.#goOn()
+      }
     })
   }
 
@@ -136,17 +140,17 @@ export class SharedTransactions {
       return error
     }
     this.#waiting.unshift(...some.filter((one) => one !== refused))
-    void this.#retryAlone(refused)
+    void this.#sendAlone(refused)
     return undefined
   }
 
   /** On a connection of its own: what it waits for may take long, and concerns nobody else. */
-  async #retryAlone(refused: Waiting): Promise<void> {
+  async #sendAlone(one: Waiting): Promise<void> {
     try {
       const client = await this.#connections.checkOut()
-      await this.#runAlone(client, refused).finally(() => client.release())
+      await this.#runAlone(client, one).finally(() => client.release())
     } catch (error) {
-      refused.reject(error)
+      one.reject(error)
     }
   }
 }

@@ -245,6 +245,27 @@ TABLE executions WITH (fillfactor=80)
   GRANT SELECT (tenant_id, id, started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, ended_at, wake_at) TO stepwarden_system
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, wake_at) TO stepwarden_system
 
+TABLE limit_counters WITH (fillfactor=50)
+  tenant_id text NOT NULL
+  tool text NOT NULL
+  measure text NOT NULL
+  scope text NOT NULL
+  subject text NOT NULL
+  period text NOT NULL
+  starts_at timestamp(3) with time zone NOT NULL
+  used numeric NOT NULL
+  at_most numeric NOT NULL
+  CONSTRAINT limit_counters_not_negative CHECK ((used >= (0)::numeric))
+  CONSTRAINT limit_counters_period_check CHECK ((period = ANY (ARRAY['hour'::text, 'day'::text, 'week'::text, 'month'::text])))
+  CONSTRAINT limit_counters_pkey PRIMARY KEY (tenant_id, tool, measure, scope, subject, period, starts_at)
+  CONSTRAINT limit_counters_scope_check CHECK ((scope = ANY (ARRAY['customer'::text, 'procedure'::text, 'tenant'::text])))
+  CONSTRAINT limit_counters_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT limit_counters_within CHECK ((used <= at_most))
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (used, at_most) TO stepwarden_app
+
 TABLE literal_patterns
   tenant_id text COLLATE "C" NOT NULL
   version_id text COLLATE "C" NOT NULL

@@ -121,9 +121,7 @@ it('one that waits for a lock does not hold up those that come after it', async 
   await db.asOwner('t0', async (client) => {
     await client.query('BEGIN')
     await client.query("SELECT id FROM tenants WHERE id = 't0' FOR UPDATE")
-    const locked = Promise.all(
-      [0, 1].map(() => run('t0', setName, 't0', 'locked').then(() => count++)),
-    )
+    const locked = run('t0', setName, 't0', 'locked').then(() => count++)
     const others = await Promise.all(
       ['t1', 't2', 't3', 't1'].map((tenant) => run(tenant, setName, tenant, 'free')),
     )

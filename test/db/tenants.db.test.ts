@@ -119,6 +119,20 @@ async function fill(tenant: string): Promise<void> {
     .values({ ...kept, id: 'msg', idempotency_key: 'k', message: 'Hello' })
     .execute()
   await kysely
+    .insertInto('limit_counters')
+    .values({
+      ...own,
+      tool: 'refund',
+      measure: 'calls',
+      scope: 'tenant',
+      subject: '',
+      period: 'day',
+      starts_at: exampleAt,
+      used: '1',
+      at_most: '2',
+    })
+    .execute()
+  await kysely
     .insertInto('audit_events')
     .values({
       ...own,
