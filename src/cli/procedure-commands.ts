@@ -15,6 +15,7 @@ import {
 } from './command.ts'
 import { edit, placingProblems, savedAnswer } from './edit-procedure.ts'
 import { usageError } from './failures.ts'
+import { importProcedures } from './import-command.ts'
 import { findingsScreen, procedureScreen } from './procedure-screen.ts'
 import { readDocumentFile } from './read-text.ts'
 import { seed } from './seed.ts'
@@ -165,6 +166,7 @@ export const procedureCommands: readonly Command[] = [
   activate,
   deprecate,
   remove,
+  importProcedures,
   seed,
 ]
 
