@@ -5,8 +5,11 @@ import type { Json, JsonObject } from './json.ts'
 import type { Principal } from './principal.ts'
 import type { StepKind } from './step.ts'
 
-/** The rules by which `decide` reads a definition. An execution replays under the one it was started with. */
-export const semanticsVersion = 1
+/**
+ * The rules by which `decide` reads a definition. An execution replays under the one it was started with; what tells
+ * them apart is in docs/decisions/0003-history.md.
+ */
+export const semanticsVersion = 2
 
 export type ExecutionStatus =
   | 'pending'
@@ -199,6 +202,8 @@ export interface ExecutionEnd {
 
 /** The whole record of a run, as it is loaded: rows by ordinal, and the end of a run that has ended. */
 export interface ExecutionRecord {
+  /** Default the present one. */
+  readonly semanticsVersion?: number
   readonly start: ExecutionStart
   readonly rows: readonly StepRow[]
   readonly end: ExecutionEnd | null

@@ -12,6 +12,8 @@ export interface Ending {
   readonly decidedBy?: DecidedBy
   /** True when the completion conditions held and something after them ended the run otherwise. */
   readonly completionHeld?: true
+  /** True when the last step had ended the run before the rules that it made due were tested. */
+  readonly beforeRules?: true
 }
 
 interface DecidedBy {
@@ -113,9 +115,7 @@ export function testCompletion(plan: Plan, state: ExecutionState): Ending | unde
 export function conditionVerdicts(
   plan: Plan,
   state: ExecutionState,
-  ending: Pick<Ending, 'decidedBy' | 'completionHeld'> & {
-    readonly kind: Ending['kind']
-  },
+  ending: Pick<Ending, 'kind' | 'decidedBy' | 'completionHeld' | 'beforeRules'>,
 ): readonly ConditionVerdict[] {
   const { decidedBy } = ending
   const completionHeld = ending.kind === 'resolved' || ending.completionHeld === true
@@ -143,13 +143,31 @@ export function conditionVerdicts(
   return [
     ...plan.preconditions.map((planned, index) => verdictOf('precondition', planned, index, begun)),
     ...plan.rules.map((planned, index) => {
-      const ended = planned.when === undefined || haveAllEnded(planned.when.reads.steps, state)
-      return verdictOf('rule', planned, index, begun && ended)
+      return verdictOf('rule', planned, index, begun && wasTested(planned, index, state, ending))
     }),
     ...plan.completion.map((planned, index) =>
       verdictOf('completion', planned, index, completionHeld),
     ),
   ]
+}
+
+/**
+ * Whether a rule was tested with what its steps came to. Those that the last step made due were not when it had ended the
+ * run already, nor when they stand behind the one that decided.
+ */
+function wasTested(
+  { when }: PlannedCondition,
+  index: number,
+  state: ExecutionState,
+  { decidedBy, beforeRules }: Pick<Ending, 'decidedBy' | 'beforeRules'>,
+): boolean {
+  if (when === undefined) return true
+  const { steps } = when.reads
+  if (!haveAllEnded(steps, state)) return false
+  const { last } = state
+  const isDueNow = last === undefined ? steps.size === 0 : steps.has(last.stepKey)
+  if (!isDueNow) return true
+  return beforeRules !== true && (decidedBy?.kind !== 'rule' || index <= decidedBy.index)
 }
 
 function haveAllEnded(keys: ReadonlySet<string>, state: ExecutionState): boolean {

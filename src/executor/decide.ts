@@ -58,7 +58,10 @@ export function decide(plan: Plan, state: ExecutionState, now: number): Command 
   }
   const ended = endingAfter(plan, last)
   // A run that escalates already needs no rule to say so; every other end hears the rules first.
-  const ending = ended?.kind === 'escalated' ? ended : (testDueRules(plan, state) ?? ended)
+  const ending =
+    ended?.kind === 'escalated'
+      ? { ...ended, beforeRules: true as const }
+      : (testDueRules(plan, state) ?? ended)
   return ending === undefined ? goOn(plan, state, last, at) : end(plan, state, ending, at)
 }
 

@@ -1,5 +1,10 @@
 import { hashOf } from '../domain/canonical.ts'
-import type { ExecutionEnd, ExecutionRecord, StepRow } from '../domain/execution.ts'
+import type {
+  ConditionVerdict,
+  ExecutionEnd,
+  ExecutionRecord,
+  StepRow,
+} from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { apply, type ExecutionState, initialState } from './apply.ts'
 import { recordAttempt } from './attempt.ts'
@@ -62,7 +67,7 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
       moments.length > 0 ? Math.min(...moments) : (record.end?.endedAt ?? state.lastEndedAt)
     const command = decide(plan, state, now)
     decisions += 1
-    if (command.kind === 'end') return result(compareEnd(command.end, next, record.end))
+    if (command.kind === 'end') return result(compareEnd(command.end, next, record))
     if (command.kind === 'wait') {
       // What somebody else has done is observed; what has become of the wait follows from it.
       const expected = closed && concludeRecorded(plan, state, closed)
@@ -233,20 +238,27 @@ function facts(row: StepRow): string {
   return hashOf({ tool, input, output, error: code, attempt, attempts, endedAt, exchange })
 }
 
-function endFacts(end: ExecutionEnd): string {
+function endFacts(end: ExecutionEnd, version?: number): string {
   const { message: _wording, ...reason } = end.reason ?? { message: '' }
-  return hashOf({ ...end, reason })
+  const conditions = version === 1 ? end.conditions.map(asOfVersion1) : end.conditions
+  return hashOf({ ...end, conditions, reason })
+}
+
+/** Version 1 calls a rule clear as soon as its steps have ended, whether it was tested by then or not. */
+function asOfVersion1(verdict: ConditionVerdict): ConditionVerdict {
+  const isRule = verdict.kind === 'rule' && verdict.verdict === 'clear'
+  return isRule ? { ...verdict, verdict: 'not_reached' } : verdict
 }
 
 function compareEnd(
   expected: ExecutionEnd,
   extra: StepRow | undefined,
-  found: ExecutionEnd | null,
+  { end: found, semanticsVersion: version }: ExecutionRecord,
 ): Divergence | null {
   if (extra !== undefined) {
     return { ordinal: extra.ordinal, expected: describeEnd(expected), found: describeRow(extra) }
   }
-  if (found !== null && endFacts(expected) === endFacts(found)) return null
+  if (found !== null && endFacts(expected, version) === endFacts(found, version)) return null
   return { ordinal: null, expected: describeEnd(expected), found: describeEnd(found) }
 }
 

@@ -107,6 +107,63 @@ describe('decide', () => {
     ])
   })
 
+  describe('calls a rule clear only when it was tested', () => {
+    const [first, second] = [
+      { text: 'first', when: "steps.look_up.output.state == 'odd'" },
+      { text: 'second', when: "steps.look_up.output.state == 'even'" },
+    ]
+    const verdicts = ({ end }: ReturnType<typeof run>) =>
+      end.conditions.filter(({ kind }) => kind === 'rule').map(({ verdict }) => verdict)
+
+    it('not when it stands behind the one that matched', () => {
+      const steps = [look]
+
+      const odd = run({ steps, escalationRules: [first, second] }, { look: { state: 'odd' } })
+      const even = run({ steps, escalationRules: [first, second] }, { look: { state: 'even' } })
+      const neither = run({ steps, escalationRules: [first, second] })
+
+      expect(verdicts(odd)).toEqual(['matched', 'not_reached'])
+      expect(verdicts(even)).toEqual(['clear', 'matched'])
+      expect(verdicts(neither)).toEqual(['clear', 'clear'])
+    })
+
+    it('not when it reads no step and stands behind the one that matched before step 1', () => {
+      const ruled = run({
+        steps: [look],
+        escalationRules: [
+          { text: 'big', when: 'input.amount > 5' },
+          { text: 'bigger', when: 'input.amount > 50' },
+        ],
+      })
+
+      expect(verdicts(ruled)).toEqual(['matched', 'not_reached'])
+    })
+
+    it('not when the one before it could not be evaluated', () => {
+      const failing = { text: 'failing', when: 'steps.look_up.output.missing > 1' }
+
+      expect(verdicts(run({ steps: [look], escalationRules: [failing, second] }))).toEqual([
+        'failed',
+        'not_reached',
+      ])
+    })
+
+    it('not when a failure of its step had ended the run, but when it was tested before that', () => {
+      const steps: readonly Step[] = [look, { ...pay, expect: 'output.paid' }]
+      const escalationRules = [
+        first,
+        { text: 'failed', when: "steps.pay_out.status == 'failed'" },
+        { text: 'late', when: "now > timestamp('2030-01-01T00:00:00Z')" },
+        { text: 'both', when: "steps.pay_out.status == 'failed' && steps.look_up.attempts > 1" },
+      ]
+
+      const failed = run({ steps, escalationRules }, { pay: { paid: false } })
+
+      expect(failed.end.reason).toMatchObject({ code: 'expectation_failed' })
+      expect(verdicts(failed)).toEqual(['clear', 'not_reached', 'clear', 'not_reached'])
+    })
+  })
+
   it('tests a rule that reads no step before step 1', () => {
     const { rows, end } = run({
       steps: [look],

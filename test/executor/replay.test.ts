@@ -103,6 +103,29 @@ describe('replay of any run', () => {
   })
 })
 
+it('agrees with a run of version 1, which called a rule clear that was never tested', () => {
+  const plan = planOf(
+    definitionOf({
+      steps: [{ key: 'known', action: 'Know', compute: { known: 'true' } }],
+      escalationRules: [
+        { text: 'matches', when: 'steps.known.output.known' },
+        { text: 'untested', when: '!steps.known.output.known' },
+      ],
+    }),
+  )
+  const { rows, end } = walk(plan, startOf(), () => ({ output: null }))
+  const [matched, untested] = end.conditions
+  const conditions = [matched, { ...untested, verdict: 'clear' }] as ExecutionEnd['conditions']
+  const record = { start: startOf(), rows, end: { ...end, conditions } }
+
+  expect(untested?.verdict).toBe('not_reached')
+  expect(replay(plan, { ...record, semanticsVersion: 1 }).agrees).toBe(true)
+  expect(replay(plan, { ...record, semanticsVersion: 2 }).agrees).toBe(false)
+  const forged = [{ ...matched, verdict: 'clear' }, untested] as ExecutionEnd['conditions']
+  const other = { ...record, end: { ...end, conditions: forged }, semanticsVersion: 1 }
+  expect(replay(plan, other).agrees).toBe(false)
+})
+
 type Forgery = (
   rows: readonly StepRow[],
   end: ExecutionEnd,

@@ -186,6 +186,7 @@ export async function listSteps(db: Db, executionId: Id<'execution'>): Promise<r
 export function toRecord(execution: Execution, rows: readonly StepRow[]): ExecutionRecord {
   const { id, requester, startedAt, createdAt, input, ticket } = execution
   return {
+    semanticsVersion: execution.semanticsVersion,
     start: {
       executionId: id,
       tenantId: requester.tenantId,
