@@ -158,12 +158,13 @@ function withAnyStatus(world: World, place: number, bits: number): readonly Worl
 
 function testBinary(
   node: Node & { kind: 'binary' },
-  worlds: readonly World[],
+  before: readonly World[],
   ground: FlowGround,
 ): Split {
-  readNode(node.left, worlds, ground)
-  readNode(node.right, worlds, ground)
+  readNode(node.left, before, ground)
+  readNode(node.right, before, ground)
   const { operator } = node
+  const worlds = withOperands(node, before, ground)
   if (operator === '==' || operator === '!=') {
     const [literal, other] =
       node.left.kind === 'literal' ? [node.left, node.right] : [node.right, node.left]
@@ -178,6 +179,40 @@ function testBinary(
     if (values.length === node.right.items.length) return testEqual(path, values, worlds, ground)
   }
   return testFact(node, worlds, ground)
+}
+
+/** Whatever a comparison came to, its operands were there: one that is absent or null is an error, and ends the run. */
+function withOperands(
+  node: Node & { kind: 'binary' },
+  worlds: readonly World[],
+  ground: FlowGround,
+): readonly World[] {
+  const sides = [node.left, node.right]
+  if (sides.some((side) => side.kind === 'literal' && side.value === null)) return worlds
+  let going = worlds
+  for (const path of sides.flatMap((side) => operandsOf(side, ground.own))) {
+    const domain = ground.domainOf(path)
+    if (domain.some(isNothing)) going = going.map((world) => withValue(world, path, domain, ground))
+  }
+  return going
+}
+
+/** The paths that a value is calculated from. */
+function operandsOf(node: Node, own: string | undefined): readonly LinkPath[] {
+  const path = fullPathOf(node, own)
+  if (path !== undefined) return [path]
+  if (node.kind === 'negate') return operandsOf(node.of, own)
+  if (node.kind !== 'binary') return []
+  return [...operandsOf(node.left, own), ...operandsOf(node.right, own)]
+}
+
+function withValue(world: World, path: LinkPath, domain: Tokens, ground: FlowGround): World {
+  const key = pathKey(path)
+  const possible = world.values.get(key) ?? domain
+  const there = possible.filter((token) => !isNothing(token))
+  // What can only be nothing is told by the type check.
+  if (there.length === 0 || there.length === possible.length) return world
+  return learned(world, key, there, ground)
 }
 
 function testEqual(

@@ -356,3 +356,68 @@ test('an ask and an approval that go on unanswered must be guarded', () => {
   expect(found([{ ...ask }, uses])).toEqual([])
   expect(found([{ ...ask, ...goesOn }, uses])).toEqual(['unguarded-step steps[1].compute.used'])
 })
+
+const noted = { with: { text: '{{steps.a.output.note}}' } }
+const required = (when: string) => ({
+  key: 'r',
+  action: 'Require',
+  require: [{ text: 'It holds', when }],
+})
+/** The findings of what is sent; a condition may be told of itself. */
+const sent = (steps: readonly object[]) => found(steps).filter((one) => one.includes('.with'))
+
+test.each([
+  ['has()', 'has(steps.a.output.note)'],
+  ['has() among others', 'has(steps.a.output.note) && steps.a.output.ok'],
+  ['has() and a comparison', "has(steps.a.output.note) && steps.a.output.note != 'x'"],
+  ['a refusal of its opposite', '!!has(steps.a.output.note)'],
+  ['a ternary', 'has(steps.a.output.note) ? steps.a.output.ok : false'],
+])(
+  'a value that may be absent can be sent behind %s, in when or required before',
+  (_name, when) => {
+    expect(found([look('a'), pay('b', { when, ...noted })])).toEqual([])
+    expect(found([look('a'), required(when), pay('b', noted)])).toEqual([])
+    expect(found([look('a'), required(when), look('c'), pay('b', noted)])).toEqual([])
+  },
+)
+
+test.each([
+  ['compared with a text', "steps.a.output.note == 'x'"],
+  ['found to be another text', "steps.a.output.note != 'x'"],
+  ['found not to be another text', "!(steps.a.output.note != 'x')"],
+  ['looked up in a list', "steps.a.output.note in ['x', 'y']"],
+  ['compared with another value', 'steps.a.output.note != steps.c.output.note'],
+  ['calculated with', "steps.a.output.note + 'x' != 'yx'"],
+])('a value that was %s is there, or the run would have ended', (_name, when) => {
+  const before = [look('a'), look('c')]
+
+  expect(sent([...before, pay('b', { when, ...noted })])).toEqual([])
+  expect(sent([...before, required(when), pay('b', noted)])).toEqual([])
+})
+
+test('a value of a round can be sent behind what was asked of it in the round', () => {
+  const over = { forEach: 'input.list', with: { text: '{{item.id}}' } }
+
+  expect(found([look('a'), pay('b', { ...over, when: 'has(item.id)' })])).toEqual([])
+  expect(found([look('a'), pay('b', { ...over, when: "item.id != 'x'" })])).toEqual([
+    'unguarded-value steps[1].when',
+  ])
+})
+
+test.each([
+  ['nothing', 'true'],
+  ['another value', 'has(steps.c.output.note)'],
+  ['one of two', 'has(steps.a.output.note) || steps.a.output.ok'],
+  ['the opposite', '!has(steps.a.output.note)'],
+  ['a comparison that is not always made', "steps.a.output.ok || steps.a.output.note == 'x'"],
+  [
+    'a question for null that is not always asked',
+    'steps.a.output.ok || steps.a.output.note != null',
+  ],
+])('a value that may be absent cannot be sent behind %s', (_name, when) => {
+  const before = [look('a'), look('c')]
+
+  expect(sent([...before, pay('b', { when, ...noted })])).toEqual([
+    'unguarded-value steps[2].with.text',
+  ])
+})
