@@ -13,7 +13,7 @@ import { findUnsayable } from './unsayable.ts'
 export interface RunRecord {
   /** What facts may be taken from. */
   readonly values: readonly RecordedValue[]
-  /** Every call of a tool, whatever came of it. */
+  /** Every call of a tool, whatever came of it; a run that was called is a write of nobody knows what. */
   readonly calls: readonly ToolCall[]
   /** What no reply may show, the approved wording included. */
   readonly unsayable: readonly Unsayable[]
@@ -21,9 +21,12 @@ export interface RunRecord {
   readonly sensitive: readonly Json[]
 }
 
+/** What a tool said longer than this before the last step ended may no longer be so: others act on the same things. */
+const freshMs = 10 * 60_000
+
 /**
  * The validated input and the outputs of calls that completed. Left out is what may no longer be so, since a later write
- * may have changed it; what a write says that says itself that it did nothing; and what was computed, of which nobody
+ * or a run that was called later may have changed it, or much time has passed, as it does where a run waits; what a write says that says itself that it did nothing; and what was computed, of which nobody
  * can tell by its name what it is.
  */
 export function recordedValues(
@@ -41,12 +44,14 @@ export function recordedValues(
   const calls = all.map(({ call }) => call)
   const laterWrites = findLaterWrites(calls)
   const inputs = inputsByTool(calls)
+  const isStale = ({ endedAt }: StepRow): boolean => state.lastEndedAt - (endedAt ?? 0) > freshMs
   const lastRow = new Map(rows.map((row) => [row.stepKey, row]))
   for (const { row, call } of all) {
     const contract = plan.tools.get(call.tool)?.contract
     if (contract === undefined || row.status !== 'completed') continue
     const isDenied = call.effect === 'write' && saysNo(call.output)
     if (lastRow.get(row.stepKey) !== row || isDenied || laterWrites(call).length > 0) continue
+    if (isStale(row)) continue
     const { tool, effect } = call
     const isOneOfSeveral = (inputs.get(tool)?.size ?? 0) > 1
     const { output: schema, states } = contract
@@ -71,10 +76,20 @@ function toolCall(
   row: StepRow,
 ): readonly { readonly row: StepRow; readonly call: ToolCall }[] {
   const { tool, status, attempt, input, output } = row
+  if (row.kind === 'call' && status !== 'skipped') return [{ row, call: anyWrite }]
   if (tool === null || status === 'skipped' || attempt === 0) return []
   // What is not known to be a read may have changed anything.
   const effect = plan.tools.get(tool)?.contract.effect ?? 'write'
   return [{ row, call: { tool, effect, input, output, result: resultOf(row) } }]
+}
+
+/** A run that was called: what it wrote stands in a record of its own, so it may have been anything. */
+const anyWrite: ToolCall = {
+  tool: '',
+  effect: 'write',
+  input: null,
+  output: null,
+  result: 'unknown',
 }
 
 /** An attempt of which nobody knows what it did leaves the whole call unknown, also when a later one completed. */
