@@ -63,12 +63,22 @@ const list = operationCommand({
           instantText(item.since) ?? '',
           `${item.procedureKey} v${item.versionNumber}`,
           soFarText(wait) || '–',
-          cutToWidth(valueLine(askedValue(wait)), maxAskedWidth),
+          whatText(wait, item),
         ]
       }),
       given.has('mine') ? 'No step waits for you.' : 'No step waits for anybody.',
     ) + nextPageLine(terminal, nextCursor),
 })
+
+/** What is asked and in which form it is answered; of a write, the tool and what it would be given. */
+function whatText(
+  wait: Parameters<typeof askedValue>[0],
+  { tool, answerText }: { readonly tool: string | null; readonly answerText: string | null },
+): string {
+  const asked = cutToWidth(valueLine(askedValue(wait)), maxAskedWidth)
+  const form = answerText === null ? '' : ` (${cutToWidth(answerText, maxAskedWidth)})`
+  return `${tool === null ? '' : `${tool}: `}${asked}${form}`
+}
 
 const place: readonly Parameter[] = [
   { usage: '<ID>', text: 'the id of an execution, exec_…' },

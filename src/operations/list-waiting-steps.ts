@@ -1,7 +1,12 @@
 import { z } from 'zod'
-import { listWaitingSteps as listRows } from '../db/queries/waiting-steps.ts'
+import type { Db } from '../db/connect.ts'
+import { listVersionsById } from '../db/queries/versions.ts'
+import { listWaitingSteps as listRows, type WaitingStep } from '../db/queries/waiting-steps.ts'
 import { ServiceError } from '../domain/errors.ts'
+import type { JsonSchema } from '../domain/json.ts'
 import { roles } from '../domain/principal.ts'
+import { schemaText } from '../domain/schema-text.ts'
+import { walkSteps } from '../domain/step.ts'
 import { defineOperation } from './define.ts'
 import { anyJson, executionId, nextCursor, page, procedureKey } from './shapes.ts'
 import { type SaidOutput, toExchangeOutput } from './step-output.ts'
@@ -30,6 +35,12 @@ export const listWaitingSteps = defineOperation({
         customerId: z.string().nullable(),
         ticketId: z.string().nullable(),
         asks: anyJson.describe('From whom, what, and until when; of a write what would be sent'),
+        tool: z.string().nullable().describe('Of a write, the tool that would be called with it'),
+        answer: z
+          .custom<JsonSchema>()
+          .nullable()
+          .describe('Of an ask, the JSON Schema that the answer must fit'),
+        answerText: z.string().nullable().describe('The same in words'),
         exchange: z.array(z.custom<SaidOutput>()).readonly().describe('What was said so far'),
         since: z.string(),
       }),
@@ -49,19 +60,44 @@ export const listWaitingSteps = defineOperation({
     })
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
+    const answers = await listAnswers(db.kysely, shown)
     return {
-      items: shown.map(({ stepKey, input, startedAt, ordinal: _ordinal, ...row }) => ({
-        ...row,
-        exchange: toExchangeOutput(row.exchange),
-        step: stepKey,
-        asks: input,
-        since: startedAt.toISOString(),
-      })),
+      items: shown.map((row, index) => {
+        const { stepKey, input, startedAt, ordinal: _ordinal, versionId: _version, ...rest } = row
+        const answer = answers[index] ?? null
+        return {
+          ...rest,
+          exchange: toExchangeOutput(row.exchange),
+          step: stepKey,
+          asks: input,
+          answer,
+          answerText: answer === null ? null : schemaText(answer),
+          since: startedAt.toISOString(),
+        }
+      }),
       nextCursor:
         rows.length > limit && last !== undefined ? `${last.executionId}:${last.ordinal}` : null,
     }
   },
 })
+
+/** For each step the schema of the answer that it asks for; undefined where it asks for none. */
+async function listAnswers(
+  db: Db,
+  waiting: readonly WaitingStep[],
+): Promise<readonly (JsonSchema | undefined)[]> {
+  const asks = waiting.filter(({ kind }) => kind === 'ask')
+  const versions = await listVersionsById(db, [...new Set(asks.map((row) => row.versionId))])
+  const answers = new Map(
+    versions.flatMap(({ id, definition }) =>
+      Array.from(walkSteps(definition.steps), (step) => [
+        `${id} ${step.key}`,
+        'ask' in step ? step.answer : undefined,
+      ]),
+    ),
+  )
+  return waiting.map(({ versionId, stepKey }) => answers.get(`${versionId} ${stepKey}`))
+}
 
 function placeOf(cursor: string): { readonly executionId: string; readonly ordinal: number } {
   const [id = '', ordinal = ''] = cursor.split(':')

@@ -66,7 +66,7 @@ test('a question is listed, keeps words that do not fit, and goes on with the an
   const listed = await run('executions', 'waiting', '--mine', '--execution', id)
   expect(listed.stdout).toMatch(
     new RegExp(
-      `^${id} +code +ask +the customer +\\S+ \\S+Z +\\S+ \\S+Z +ASKS v1 +1 answer did not fit +Which code\\?$`,
+      `^${id} +code +ask +the customer +\\S+ \\S+Z +\\S+ \\S+Z +ASKS v1 +1 answer did not fit +Which code\\? \\(a text that matches \\^\\[0-9\\]\\{4\\}\\$\\)$`,
       'm',
     ),
   )
@@ -117,6 +117,9 @@ test('a guided run asks before a write, and hears a no', async () => {
   const [guided] = await session(start('DUPLICATE_CHARGE_PLAYBOOK', input))
   const { id } = guided.execution
   expect(guided.steps.at(-1)).toMatchObject({ key: 'issue_refund', status: 'waiting' })
+
+  const listed = await run('executions', 'waiting', '--execution', id)
+  expect(listed.stdout).toMatch(/ write +an agent .* issue_refund: transactionId: TXN-DUP-002$/m)
 
   const denied = await run('executions', 'deny', id, 'issue_refund', '--comment', 'not today')
 

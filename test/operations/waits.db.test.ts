@@ -90,7 +90,13 @@ describe('a step that asks', () => {
     const { id: executionId } = execution
     const listed = await operations.listWaitingSteps.invoke(app, ann, { executionId, mine: true })
     expect(listed.items).toMatchObject([
-      { step: 'code', asks: { from: 'customer', message: 'Which code do you see?' } },
+      {
+        step: 'code',
+        asks: { from: 'customer', message: 'Which code do you see?' },
+        tool: null,
+        answer: ask.answer,
+        answerText: 'a text that matches ^[0-9]{4}$',
+      },
     ])
 
     now += 24 * 3_600_000

@@ -84,6 +84,22 @@ export async function findActiveVersion(
   return row && toVersion(row)
 }
 
+/** Those of the versions with these ids that there are, by key and number. */
+export async function listVersionsById(
+  db: Db,
+  ids: readonly Id<'version'>[],
+): Promise<readonly ProcedureVersion[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('procedure_versions')
+    .selectAll()
+    .where('id', 'in', ids)
+    .orderBy('procedure_key')
+    .orderBy('version_number')
+    .execute()
+  return rows.map(toVersion)
+}
+
 /** Newest first. A procedure has few enough versions for one page. */
 export async function listVersions(
   db: Db,

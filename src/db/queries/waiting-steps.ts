@@ -54,6 +54,8 @@ export interface WaitingStep {
   readonly stepKey: string
   readonly iteration: string
   readonly kind: string
+  readonly tool: string | null
+  readonly versionId: Id<'version'>
   readonly procedureKey: string
   readonly versionNumber: number
   readonly customerId: string | null
@@ -85,9 +87,11 @@ export async function listWaitingSteps(
       's.step_key',
       's.iteration',
       's.kind',
+      's.tool',
       's.input',
       's.exchange',
       's.started_at',
+      'e.version_id',
       'e.procedure_key',
       'e.version_number',
       'e.customer_id',
@@ -120,6 +124,8 @@ export async function listWaitingSteps(
     stepKey: row.step_key,
     iteration: row.iteration,
     kind: row.kind,
+    tool: row.tool,
+    versionId: row.version_id as Id<'version'>,
     procedureKey: row.procedure_key,
     versionNumber: row.version_number,
     customerId: row.customer_id,
