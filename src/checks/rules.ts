@@ -47,6 +47,7 @@ export const rules = {
   'call-unknown': error('a call of a procedure that has no active version'),
   'call-cycle': error('procedures that call each other in a circle'),
   'call-depth': error('calls of more than 8 levels'),
+  'caller-broken': error('a change that breaks an active version that calls this'),
   'secret-literal': error('a text that looks like a password, key or token'),
   'unsayable-value': error('wording for the customer that reads what is never sent'),
   'unguarded-value': warning('a value that may be absent or null, read without asking first'),

@@ -18,6 +18,7 @@ export interface Tables {
   embedding_models: EmbeddingModelsTable
   version_embeddings: VersionEmbeddingsTable
   literal_patterns: LiteralPatternsTable
+  version_calls: VersionCallsTable
   executions: ExecutionsTable
   limit_counters: LimitCountersTable
   step_executions: StepExecutionsTable
@@ -213,6 +214,14 @@ export interface LimitCountersTable {
   /** Decimals, as text. */
   used: string
   at_most: string
+}
+
+/** A procedure that an active version calls. A trigger deletes the row when the version is active no longer. */
+export interface VersionCallsTable {
+  tenant_id: string
+  /** The key of the procedure, which need not exist. */
+  called_key: string
+  version_id: string
 }
 
 /**

@@ -1,17 +1,19 @@
 import type { AppContext } from '../context.ts'
 import type { Transaction } from '../db/connect.ts'
 import { insertActivation, updateOpenActivation } from '../db/queries/activations.ts'
+import { insertCalls } from '../db/queries/calls.ts'
 import { insertLiteralPatterns } from '../db/queries/embeddings.ts'
-import { lockProcedure } from '../db/queries/procedures.ts'
+import { lockCalledProcedures, lockProcedure } from '../db/queries/procedures.ts'
 import {
   findActiveVersion,
   type ProcedureVersion,
   updateVersionStatus,
 } from '../db/queries/versions.ts'
+import type { Definition } from '../domain/definition.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { nextVersionStatus } from '../domain/version.ts'
 import { literalPatterns } from '../search/literal.ts'
-import { checkVersion } from './check-version.ts'
+import { callsOf, checkVersion } from './check-version.ts'
 import type { AuditEntry, Caller } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { listMissingModels } from './prepare-version.ts'
@@ -49,6 +51,7 @@ export async function goLive(
     throw new ServiceError('ACTIVATION_STALE', { procedureKey, seen: seenActive, current })
   }
   const status = nextVersionStatus(version.status, 'activate')
+  await lockCalled(transaction, version.definition)
   await checkMayGoLive(app, transaction, version)
   const models = await listMissingModels(transaction, app, version)
   if (models.length > 0) {
@@ -74,6 +77,7 @@ export async function goLive(
     const patterns = literalPatterns(version.definition.issuePatterns ?? [])
     await insertLiteralPatterns(transaction, principal.tenantId, version.id, patterns)
   }
+  await insertCalls(transaction, principal.tenantId, version.id, callsOf(version.definition))
   await insertActivation(transaction, {
     tenantId: principal.tenantId,
     procedureId: procedure.id,
@@ -95,6 +99,26 @@ export async function goLive(
         ungoverned: true,
       },
     ],
+  }
+}
+
+/**
+ * Keeps all that a definition calls, by itself or through others, as it is: of a caller and a change of what it calls that
+ * go live at once, whichever comes second sees the other.
+ */
+async function lockCalled(transaction: Transaction, definition: Definition): Promise<void> {
+  const seen = new Set([definition.key])
+  let keys = callsOf(definition).filter((key) => !seen.has(key))
+  while (keys.length > 0) {
+    await lockCalledProcedures(transaction, keys)
+    const below = new Set<string>()
+    for (const key of keys) {
+      seen.add(key)
+      const version = await findActiveVersion(transaction, key)
+      for (const called of version === undefined ? [] : callsOf(version.definition))
+        below.add(called)
+    }
+    keys = [...below].filter((key) => !seen.has(key))
   }
 }
 

@@ -26,8 +26,8 @@ const freshMs = 10 * 60_000
 
 /**
  * The validated input and the outputs of calls that completed. Left out is what may no longer be so, since a later write
- * or a run that was called later may have changed it, or much time has passed, as it does where a run waits; what a write says that says itself that it did nothing; and what was computed, of which nobody
- * can tell by its name what it is.
+ * or a run that was called later may have changed it, or much time has passed, as it does where a run waits; what a write
+ * says that says itself that it did nothing; and what was computed, of which nobody can tell by its name what it is.
  */
 export function recordedValues(
   plan: Plan,

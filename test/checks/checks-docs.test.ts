@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { createDeskTools } from '../../seeds/desk-tools.ts'
+import { checkCaller } from '../../src/checks/caller-checks.ts'
 import { checkDefinition } from '../../src/checks/check-definition.ts'
 import { procedureSet } from '../../src/checks/procedure-set.ts'
 import { type Rule, rules } from '../../src/checks/rules.ts'
@@ -8,8 +9,9 @@ import { readDocument } from '../../src/documents/read-document.ts'
 import type { Definition } from '../../src/domain/definition.ts'
 import { isServiceError } from '../../src/domain/errors.ts'
 import { findingRules } from '../../src/domain/expression.ts'
+import type { Finding } from '../../src/domain/finding.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
-import { parseDefinition } from '../../src/domain/parse-definition.ts'
+import { parseDefinition, requireDefinition } from '../../src/domain/parse-definition.ts'
 import { createToolRegistry } from '../../src/domain/tool-registry.ts'
 import { contractOf, definitionOf } from '../support/walk.ts'
 
@@ -66,6 +68,21 @@ const findProcedure = procedureSet(procedures, findContract, 'none')
 
 const base = Object(readDocument(blockOf(page, 'base') ?? '', { name: 'base' }).value)
 
+const usesExample = definitionOf({
+  key: 'USES_EXAMPLE',
+  steps: [{ key: 'use', action: 'Use', call: 'EXAMPLE_PLAYBOOK', with: { transactionId: 'x' } }],
+})
+
+/** What a definition would break in the playbook that calls it. */
+function brokenBy(definition: Definition): readonly Finding[] {
+  const [before, after] = [requireDefinition(base), definition].map((one) =>
+    procedureSet([one], findContract, 'none'),
+  )
+  if (before === undefined || after === undefined) return []
+  const caller = { definition: usesExample, versionNumber: 1, before, after }
+  return checkCaller(caller, findContract).findings
+}
+
 /** The rules that an example draws, each once. */
 function drawnBy(fragment: string, rule: string): readonly string[] {
   let value: JsonObject
@@ -77,7 +94,10 @@ function drawnBy(fragment: string, rule: string): readonly string[] {
   }
   const parsed = parseDefinition(value)
   if ('problems' in parsed) return ['definition-invalid']
-  const findings = checkDefinition(parsed.definition, findContract, findProcedure)
+  const findings = [
+    ...checkDefinition(parsed.definition, findContract, findProcedure),
+    ...(rule === 'caller-broken' ? brokenBy(parsed.definition) : []),
+  ]
   const drawn = new Set(findings.map((finding) => finding.rule))
   return [...drawn]
 }

@@ -331,6 +331,7 @@ TABLE procedure_versions
   CREATE TRIGGER procedure_versions_authors BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((NOT (new.author_ids @> old.author_ids))) EXECUTE FUNCTION refuse('Who has written a version stays its author.')
   CREATE TRIGGER procedure_versions_begin_as_draft BEFORE INSERT ON procedure_versions FOR EACH ROW WHEN ((new.status <> 'draft'::text)) EXECUTE FUNCTION refuse('A new version is a draft; it becomes active by an update.')
   CREATE TRIGGER procedure_versions_content BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((((old.status <> 'draft'::text) OR (new.status <> 'draft'::text)) AND ((((((((((old.definition IS DISTINCT FROM new.definition) OR (old.definition_hash IS DISTINCT FROM new.definition_hash)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.purpose IS DISTINCT FROM new.purpose)) OR (old.tool_contracts IS DISTINCT FROM new.tool_contracts)) OR (old.findings IS DISTINCT FROM new.findings)) OR (old.revision IS DISTINCT FROM new.revision)) OR (old.author_ids IS DISTINCT FROM new.author_ids)) OR (old.updated_by IS DISTINCT FROM new.updated_by)) OR (old.updated_at IS DISTINCT FROM new.updated_at)))) EXECUTE FUNCTION refuse('Only a draft can be edited; make a new version instead.')
+  CREATE TRIGGER procedure_versions_forget_calls AFTER UPDATE OF status ON procedure_versions FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION forget_calls()
   CREATE TRIGGER procedure_versions_identity BEFORE UPDATE OF tenant_id, id, procedure_id, version_number, based_on_version_id, created_by, created_at ON procedure_versions FOR EACH ROW EXECUTE FUNCTION refuse('A version keeps its id, number, procedure and origin.')
   CREATE TRIGGER procedure_versions_kept BEFORE DELETE ON procedure_versions FOR EACH ROW WHEN ((old.status <> 'draft'::text)) EXECUTE FUNCTION refuse('Only a draft can be deleted.')
   CREATE TRIGGER procedure_versions_lifecycle BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.status <> new.status) AND (NOT ((old.status = 'draft'::text) AND (new.status = 'active'::text))) AND (NOT ((old.status = 'active'::text) AND (new.status = 'deprecated'::text))))) EXECUTE FUNCTION refuse('A version goes from draft to active to deprecated, and no other way.')
@@ -432,6 +433,19 @@ TABLE tool_contracts
   CONSTRAINT tool_contracts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE TRIGGER tool_contracts_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON tool_contracts FOR EACH STATEMENT EXECUTE FUNCTION refuse('A contract that was pinned never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE version_calls
+  tenant_id text COLLATE "C" NOT NULL
+  called_key text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  CONSTRAINT version_calls_called_key_check CHECK ((char_length(called_key) <= 64))
+  CONSTRAINT version_calls_pkey PRIMARY KEY (tenant_id, called_key, version_id)
+  CONSTRAINT version_calls_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id)
+  CREATE INDEX version_calls_version ON version_calls USING btree (tenant_id, version_id)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
 
@@ -646,6 +660,17 @@ AS $function$
       WHERE e.worker_id = own_worker AND e.status IN ('pending', 'running')
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.forget_calls()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      DELETE FROM public.version_calls WHERE tenant_id = NEW.tenant_id AND version_id = NEW.id;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
 
 FUNCTION public.guard_execution_change()
  RETURNS trigger

@@ -9,7 +9,8 @@ const insertVersion = (tenant: string, status: string) => sql`
   INSERT INTO procedure_versions (tenant_id, id, procedure_id, version_number, definition, definition_hash, summary,
     purpose, tool_contracts, findings, author_ids, created_by, created_at, updated_by, updated_at)
   VALUES (${tenant}, ${status}, ${status}, 1, jsonb_build_object('key', ${status}::text, 'name', 'A', 'description', 'A',
-    'issuePatterns', '[" Charged TWICE ", "fees", "no"]'::jsonb, 'steps', '[]'::jsonb),
+    'issuePatterns', '[" Charged TWICE ", "fees", "no"]'::jsonb, 'steps',
+    '[{"choose": [{"steps": [{"call": "CALLED"}, {"call": "CALLED"}]}]}, {"with": {"call": "no key"}}]'::jsonb),
     repeat('0', 64), 'A', 'A', '{}', '[]', '{ann}', '{}', now(), '{}', now())`
 
 async function apply(db: Kysely<unknown>, names: readonly string[]): Promise<void> {
@@ -51,6 +52,7 @@ it('an older database is migrated with all that serves in every tenant', async (
     SELECT tenant_id, version_id, served_in FROM version_embeddings ORDER BY 1, 2`.execute(db)
   const patterns = await sql`
     SELECT tenant_id, position, tail, pattern FROM literal_patterns ORDER BY 1, 2`.execute(db)
+  const calls = await sql`SELECT * FROM version_calls ORDER BY 1`.execute(db)
   const unforced = await sql`
     SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity`.execute(db)
   await lite.close()
@@ -65,6 +67,13 @@ it('an older database is migrated with all that serves in every tenant', async (
       { tenant_id, position: 1, tail: 'ed twice', pattern: 'charged twice' },
       { tenant_id, position: 2, tail: 'fees', pattern: 'fees' },
     ]),
+  )
+  expect(calls.rows).toEqual(
+    ['acme', 'beta'].map((tenant_id) => ({
+      tenant_id,
+      called_key: 'CALLED',
+      version_id: 'active',
+    })),
   )
   expect(unforced.rows).toEqual([])
 }, 60_000)

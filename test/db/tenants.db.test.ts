@@ -68,6 +68,10 @@ async function fill(tenant: string): Promise<void> {
       pattern: 'an example',
     })
     .execute()
+  await kysely
+    .insertInto('version_calls')
+    .values({ ...own, called_key: 'CALLED', version_id: `${tenant}_active` })
+    .execute()
   const kept = { ...own, created_at: exampleAt }
   await kysely
     .insertInto('escalations')

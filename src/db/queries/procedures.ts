@@ -41,6 +41,25 @@ export async function lockProcedure(
   return row && toProcedure(row)
 }
 
+/**
+ * Keeps the procedures from changing which of their versions is active until the transaction ends. Those of others that
+ * only keep them as well do not wait.
+ */
+export async function lockCalledProcedures(
+  transaction: Transaction,
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length === 0) return
+  await transaction
+    .selectFrom('procedures')
+    .select('id')
+    .where('key', 'in', keys)
+    // In one order, so that two who keep the same ones never wait for each other.
+    .orderBy('key')
+    .forShare()
+    .execute()
+}
+
 /** Makes the procedure, or answers false when its key is taken. */
 export async function insertProcedure(
   transaction: Transaction,
