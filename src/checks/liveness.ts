@@ -27,8 +27,10 @@ export class Liveness {
     const step = stepOf(path)
     if (step !== undefined) this.noteStep(step.key, place)
     // What holds a value is asked about as well: it must be there.
-    for (let length = 1; length <= path.length; length += 1) {
-      this.#later(this.#values, pathKey(path.slice(0, length)), place)
+    let key = ''
+    for (const [index, link] of path.entries()) {
+      key = index === 0 ? `${link}` : `${key}.${link}`
+      this.#later(this.#values, key, place)
     }
     // What a called procedure answers is read under its outcome.
     if (step?.member === 'output' && path[3] === 'output') {

@@ -101,16 +101,26 @@ const opposites: { readonly [operator: string]: '<' | '<=' | '==' } = {
   '!=': '==',
 }
 
+/** What is known of a condition: the key of it or of its opposite. */
+interface Fact {
+  readonly key: string | undefined
+  readonly isOpposite: boolean
+}
+
+const facts = new WeakMap<Node, Fact>()
+
 /** A condition as one that is known by a key, and whether it is that one or its opposite. */
-export function factOf(
-  node: Node,
-  own?: string,
-): { readonly key: string | undefined; readonly isOpposite: boolean } {
-  const opposite = node.kind === 'binary' ? opposites[node.operator] : undefined
-  if (node.kind !== 'binary' || opposite === undefined) {
-    return { key: conditionKey(node, own), isOpposite: false }
+export function factOf(node: Node, own?: string): Fact {
+  let fact = facts.get(node)
+  if (fact === undefined) {
+    const opposite = node.kind === 'binary' ? opposites[node.operator] : undefined
+    fact =
+      node.kind !== 'binary' || opposite === undefined
+        ? { key: conditionKey(node, own), isOpposite: false }
+        : { key: findKey({ ...node, operator: opposite }, own), isOpposite: true }
+    facts.set(node, fact)
   }
-  return { key: conditionKey({ ...node, operator: opposite }, own), isOpposite: true }
+  return fact
 }
 
 /** Longer conditions are hardly ever repeated word for word, and would take their time to compare. */

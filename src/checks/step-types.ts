@@ -22,8 +22,8 @@ const nullOr = (type: Type): Type => unionOf([type, nullType])
 
 /** The types of outputs, as far as schemas tell; those of `compute` are filled in as they are inferred. */
 export class StepTypes {
-  /** Type of `steps.KEY`, for every step of the definition. */
-  readonly all: Record<string, Type> = {}
+  readonly #types = new Map<string, Type>()
+  #all: { readonly [key: string]: Type } | undefined
   readonly #outputs = new Map<string, Type>()
   readonly #findContract: FindContract
   readonly #findProcedure: FindProcedure
@@ -39,9 +39,17 @@ export class StepTypes {
   declare(step: Step, output: Type, item?: Type): void {
     this.#outputs.set(step.key, output)
     const isLoop = 'forEach' in step
-    this.all[step.key] = isLoop
+    const type = isLoop
       ? stepType(listType(nullOr(output)), nullOr(output), item)
       : stepType(output)
+    this.#types.set(step.key, type)
+    this.#all = undefined
+  }
+
+  /** Type of `steps.KEY`, for every step of the definition: the same object until another type is declared. */
+  get all(): { readonly [key: string]: Type } {
+    this.#all ??= Object.fromEntries(this.#types)
+    return this.#all
   }
 
   /** What a round of the step gives: for a block in a loop, the output of the step that completed last in it. */

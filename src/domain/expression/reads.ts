@@ -118,6 +118,7 @@ function sizeProofs({ operator, left, right }: Node & { kind: 'binary' }): reado
 
 /** The paths among them that begin in the scope. */
 export function scopePaths(paths: readonly LinkPath[]): readonly Path[] {
+  if (paths.length === 0) return []
   return paths.flatMap(([root, ...links]) =>
     typeof root === 'string' && isRoot(root) ? [[root, ...links] as const] : [],
   )
@@ -177,7 +178,9 @@ function visit(node: Node, guards: readonly LinkPath[], reads: Read[]): void {
       reads.push({ path: ['steps', key], use: 'firstOf', guards: scopePaths(guards), at: node.at })
     }
   } else {
-    for (const { part, proofs } of partsOf(node)) visit(part, [...guards, ...proofs], reads)
+    for (const { part, proofs } of partsOf(node)) {
+      visit(part, proofs.length === 0 ? guards : [...guards, ...proofs], reads)
+    }
   }
 }
 

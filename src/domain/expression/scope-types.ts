@@ -15,7 +15,7 @@ import {
 export interface ScopeTypes {
   readonly input: Type
   readonly policy: Type
-  /** By step key; see `stepType`. */
+  /** By step key; see `stepType`. What is given is not changed afterwards. */
   readonly steps: { readonly [key: string]: Type }
   /** Inside a `forEach`; `index` goes with it. */
   readonly item?: Type
@@ -68,6 +68,15 @@ const ticketType: Type = objectType({
 
 const executionType: Type = objectType({ id: stringType, startedAt: stringType })
 
+/** Every read of a step asks for the type of all of them. */
+const allSteps = new WeakMap<ScopeTypes['steps'], Type>()
+
+function typeOfSteps(steps: ScopeTypes['steps']): Type {
+  const known = allSteps.get(steps) ?? objectType(steps)
+  allSteps.set(steps, known)
+  return known
+}
+
 /** The type of a root; `undefined` where it does not stand. */
 export function typeOfRoot(root: Root, types: ScopeTypes): Type | undefined {
   switch (root) {
@@ -77,7 +86,7 @@ export function typeOfRoot(root: Root, types: ScopeTypes): Type | undefined {
     case 'output':
       return types[root]
     case 'steps':
-      return objectType(types.steps)
+      return typeOfSteps(types.steps)
     case 'ticket':
       return ticketType
     case 'execution':
