@@ -46,7 +46,7 @@ export interface Member {
 }
 
 /** A name without what tells `trigger_conditions`, `TriggerConditions` and `triggerConditions` apart. */
-export function foldedName(name: string): string {
+function foldedName(name: string): string {
   return name.replaceAll(/[_-]/g, '').toLowerCase()
 }
 
