@@ -121,7 +121,7 @@ export function lowered({ cel }: Pick<Term, 'cel'>): string {
 }
 
 /** Refuses what can never have been meant: a value against itself, a time against a text, a record against a number. */
-function requireComparable(left: Term, right: Term): void {
+export function requireComparable(left: Term, right: Term): void {
   if (left.cel === right.cel) throw new Untranslatable(`${left.cel} is compared with itself`)
   const isOneTime = isTime(left) !== isTime(right)
   const other = isTime(left) ? right : left

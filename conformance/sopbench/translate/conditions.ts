@@ -63,6 +63,8 @@ function readIfThen(reader: Reader, text: string): Condition | undefined {
   const parts =
     /^(?:if|when|where|in case) (.+?),? then (.+)$/.exec(text) ??
     /^(?:if|when|in case) ([^,]+), (.+)$/.exec(text)
+  const whichever = readWhichever(reader, text)
+  if (whichever !== undefined) return whichever
   const unless = /^(.+?),? unless (.+)$/.exec(text)
   const [test, then] = parts !== null ? [parts[1], parts[2]] : [unless?.[2], unless?.[1]]
   if (test === undefined || then === undefined) return undefined
@@ -73,6 +75,17 @@ function readIfThen(reader: Reader, text: string): Condition | undefined {
   if (parts === null) return undefined
   const c = readCondition(reader, no)
   return joined('&&', [joined('||', [negated(a), b]), joined('||', [a, c])])
+}
+
+/** `A when B, otherwise C`, where A and C are conditions by themselves. */
+function readWhichever(reader: Reader, text: string): Condition | undefined {
+  const parts = /^(.+?),? (?:when|if) (.+?)(?:,|;)? (?:else|otherwise),? (.+)$/.exec(text)
+  if (parts === null) return undefined
+  const [yes, test, no] = [parts[1], parts[2], parts[3]].map((part) =>
+    attempt(() => readCondition(reader, part ?? '')),
+  )
+  if (yes === undefined || test === undefined || no === undefined) return undefined
+  return joined('&&', [joined('||', [negated(test), yes]), joined('||', [test, no])])
 }
 
 /** Splits at `or` first, since `and` binds more tightly; only where both sides are conditions by themselves. */
@@ -115,6 +128,8 @@ const verbs =
 function withSubject(left: string, right: string): string {
   const isVerb = new RegExp(`^(?:${verbs}|not|at least|at most|on or|${links})(?= )`).test(right)
   const about = new RegExp(`^(.+?) (${verbs}|${links}) `).exec(left)
+  const isQuality = / is (?!not )/.test(left) && /^(?:still |not )?[a-z][\w-]*$/.test(right)
+  if (isQuality && about !== null) return `${about[1]} is ${right.replace(/^still /, '')}`
   if (!isVerb || about === null) return ''
   const verb = /^(?:not|at least|at most|on or) /.test(right) ? `${about[2]} ` : ''
   return `${about[1]} ${verb}${right}`

@@ -1,3 +1,4 @@
+import { findListValue } from './lists.ts'
 import { findFieldOf, nameWords } from './nouns.ts'
 import { wordsOf } from './phrase.ts'
 import { collected, dividedGuards, inItem } from './quantifiers.ts'
@@ -65,7 +66,7 @@ export function findAggregate(reader: Reader, text: string): Term | undefined {
     /^(sum|total|average|mean|largest|smallest|highest|lowest|maximum|minimum|latest|earliest)(?: of)? (.+?) (?:over|of|in|among|across|for) (?:all |every |the )?(.+)$/.exec(
       text,
     )
-  if (parts === null) return undefined
+  if (parts === null) return findOfNumbers(reader, text)
   const [, kind = '', value = '', phrase = ''] = parts
   const { cel, guards, item } = collected(reader, phrase, '')
   const each = inItem(reader, item, () => readValue(reader, value))
@@ -87,4 +88,28 @@ export function findAggregate(reader: Reader, text: string): Term | undefined {
     ...own,
     ...(isMean ? [`size(${cel}) > 0`] : []),
   ])
+}
+
+const aggregates: { readonly [word: string]: (cel: string) => string } = {
+  sum: (cel) => `sum(${cel})`,
+  total: (cel) => `sum(${cel})`,
+  largest: (cel) => `max(${cel})`,
+  highest: (cel) => `max(${cel})`,
+  maximum: (cel) => `max(${cel})`,
+  smallest: (cel) => `min(${cel})`,
+  lowest: (cel) => `min(${cel})`,
+  minimum: (cel) => `min(${cel})`,
+  average: (cel) => `sum(${cel}) / size(${cel})`,
+  mean: (cel) => `sum(${cel}) / size(${cel})`,
+}
+
+/** `sum of bags`: of a list of numbers. */
+function findOfNumbers(reader: Reader, text: string): Term | undefined {
+  const [, word = '', phrase = ''] = /^(\w+) (?:of )?(?:all |the )*([\w. ]+)$/.exec(text) ?? []
+  const write = Object.hasOwn(aggregates, word) ? aggregates[word] : undefined
+  const list = write === undefined ? undefined : findListValue(reader, phrase)
+  if (write === undefined || !list?.shape.item?.kinds.has('number')) return undefined
+  const isEmpty = word !== 'sum' && word !== 'total'
+  const guards = isEmpty ? [...list.guards, `size(${list.cel}) > 0`] : list.guards
+  return numberTerm(write(list.cel), guards)
 }

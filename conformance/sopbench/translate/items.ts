@@ -33,9 +33,9 @@ function searched(reader: Reader, text: string): Items | undefined {
   return (
     named(reader.scope, phrase) ??
     withClause(reader, phrase) ??
-    withPlace(reader, phrase) ??
     withOther(reader, phrase) ??
-    withAdjective(reader, phrase)
+    withAdjective(reader, phrase) ??
+    withPlace(reader, phrase)
   )
 }
 

@@ -67,12 +67,14 @@ const empty = new Set([
 
 /** The words of a phrase or a name that tell what is meant, in the singular. */
 export function wordsOf(phrase: string): readonly string[] {
-  return phrase
+  const words = phrase
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '' && !empty.has(word))
-    .map(singular)
+    .filter((word) => word !== '')
+  const telling = words.filter((word) => !empty.has(word))
+  // A field may be called by such a word alone: `value`.
+  return (telling.length > 0 ? telling : words.slice(-1)).map(singular)
 }
 
 export function isPlural(phrase: string): boolean {

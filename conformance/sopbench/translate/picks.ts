@@ -43,9 +43,10 @@ function findDifference(reader: Reader, text: string): Term | undefined {
 
 /** `slots[wanted_date]`, `policy.limits[kind]`: what stands under a key, where it is there. */
 function findIndexed(reader: Reader, text: string): Term | undefined {
-  const parts = /^([\w. ]+)\[([\w. ]+)\]$/.exec(text)
+  const parts = /^([\w. ]+)\[([\w. ]+)\]( of .+)?$/.exec(text)
   if (parts === null || /^\d+$/.test(parts[2] ?? '')) return undefined
-  const [map, key] = [findValue(reader, parts[1] ?? ''), findValue(reader, parts[2] ?? '')]
+  const name = `${parts[1]}${parts[3] ?? ''}`
+  const [map, key] = [findValue(reader, name), findValue(reader, parts[2] ?? '')]
   return map === undefined || key === undefined ? undefined : entryOf(map, key)
 }
 

@@ -55,6 +55,8 @@ export function readQuantified(reader: Reader, text: string): Condition | undefi
     const noun = colon[1] ?? ''
     return quantified(reader, kind, noun, (item) => readOfItem(reader, item, `${colon[2]}`))
   }
+  const nested = readNested(reader, kind, rest)
+  if (nested !== undefined) return nested
   // The noun ends where the verb begins; a longer noun is tried when a shorter one names no list.
   for (const verb of rest.matchAll(
     /,? (?:at all )?(?=(?:is|are|has|have|was|were|does|do|can|costs?|occurs?|contains?|equals?|appears?|belongs?|exists?)\b)/g,
@@ -66,6 +68,24 @@ export function readQuantified(reader: Reader, text: string): Condition | undefi
     return alike ?? quantified(reader, kind, noun, (item) => readOfItem(reader, item, said))
   }
   return undefined
+}
+
+/** `no ticket of any traveller has that seat`: lists of each of several records. */
+function readNested(
+  reader: Reader,
+  kind: 'all' | 'exists' | 'none',
+  rest: string,
+): Condition | undefined {
+  const parts =
+    /^(.+?) of (?:any|all|every|each|some)(?: of the)? ((?:other )?\w+) (?=(?:is|are|has|have|was|were|does)\b)(.+)$/.exec(
+      rest,
+    )
+  if (parts === null) return undefined
+  const [, noun = '', owner = '', said = ''] = parts
+  const inner = kind === 'none' ? 'exists' : kind
+  return quantified(reader, kind, owner, () =>
+    quantified(reader, inner, noun, (item) => readOfItem(reader, item, said)),
+  )
 }
 
 /** `all items have the same seller`: as each other, where no other record has one. */
@@ -137,7 +157,7 @@ function readOfItem(reader: Reader, item: Walked, said: string): Condition {
     return compare(reader, mine, '==', theirs)
   }
   const own =
-    /^(?:is|are|was|were|has|have) (?:for |on |at |in |with )?(?:the|this|that|the given|the same) ([\w ]+)$/.exec(
+    /^(?:is|are|was|were|has|have) (?:\w+(?:ed|en) |made |done |sent )?(?:for |on |at |in |with |from |to |by )?(?:the|this|that|the given|the same) ([\w ]+)$/.exec(
       said.trim(),
     )
   const equal = own === null ? undefined : sameAsInput(reader, item, own[1] ?? '')

@@ -1,5 +1,5 @@
 import { readAdjective } from './adjectives.ts'
-import { compare, lowered } from './comparisons.ts'
+import { compare, lowered, requireComparable } from './comparisons.ts'
 import { readCondition } from './conditions.ts'
 import { readDeed } from './deeds.ts'
 import { formTest } from './formats.ts'
@@ -107,6 +107,11 @@ function readIs(
     const sign = { positive: '> 0', negative: '< 0', zero: '== 0' }[right]
     return negated(`${operand(value.cel)} ${sign}`, value.guards)
   }
+  const ofKind = /^of (?:the )?(\w+) (.+)$/.exec(right)
+  if (ofKind !== null) {
+    const said = readHas(reader, `${left} has ${ofKind[1]} ${ofKind[2]}`)
+    return said === undefined ? undefined : negatedCondition(said, isNot)
+  }
   if (/^(?:even|odd)$/.test(right)) {
     return negated(`${operand(value.cel)} % 2 == ${right === 'even' ? 0 : 1}`, value.guards)
   }
@@ -164,11 +169,13 @@ function isOneOf(
     const known = findValue(reader, word)
     if (known !== undefined) return known
     // A word that names nothing is a text by itself, where texts are what it is compared with.
-    const isWord = isText && isListed && /^[\w-]+$/.test(word)
+    const isSeen = value === subject || value.shape.texts.includes(word)
+    const isWord = isText && isListed && isSeen && /^[\w-]+$/.test(word)
     return isWord ? { ...value, cel: quote(word), guards: [] } : undefined
   })
   const [first] = terms
   if (first === undefined || terms.some((term) => term === undefined)) return undefined
+  for (const term of terms) if (term !== undefined) requireComparable(value, term)
   if (terms.length === 1) return compare(reader, value, isNot ? '!=' : '==', first)
   const ignoresCase = value.ignoresCase || reader.scope.ignoresCase
   const texts = terms.flatMap((term) =>

@@ -6,7 +6,8 @@ import { findValue, type Reader } from './values.ts'
 
 /** What is said of times alone: in the past, expired, on a weekend, how old somebody is. */
 export function readTimeStatement(reader: Reader, text: string): Condition | undefined {
-  if (/ (?:and|or) /.test(text.replace(/between .+? and |Saturday or Sunday/, ''))) return undefined
+  const plain = text.replace(/between .+? and | (?:or|and) (?=older|younger|Sunday)/g, ' ')
+  if (/ (?:and|or) /.test(plain)) return undefined
   return (
     readAge(reader, text) ??
     readAgo(reader, text) ??

@@ -171,6 +171,10 @@ function findPhrase(reader: Reader, phrase: string): Term | undefined {
   const text = withoutArticle(phrase)
     .replace(/^(?:list|map|set|value|text) of (?=\w)/, '')
     .replace(/ (?:left|in total|on record|so far)$/, '')
+  const item = scope.items.at(-1)
+  if (text === 'it' && item !== undefined) {
+    return item.record?.shape.kinds.has('number') ? item.record : item.self
+  }
   const quotedText = /^«(\d+)»$/.exec(text)
   if (quotedText !== null) return textTerm(quoted[Number(quotedText[1])] ?? '')
   if (/^-?\d+(\.\d+)?$/.test(text)) return numberTerm(text)

@@ -16,7 +16,15 @@ const wordings: readonly (readonly [pattern: RegExp, plain: string])[] = [
   [/\bis (not |never )?\s+/g, 'is $1'],
   [/\bdo(?:es)? not (?:fall|lie) (between|within|in|on)\b/g, 'is not $1'],
   [/\b(?:lies|lie|falls|fall) (strictly )?(between|within|in|on)\b/g, 'is $1$2'],
-  [/(^| )no (\w+) is (given|supplied|set|there|present)\b/g, '$1$2 is not $3'],
+  [/ yet(?=$| or | and |,)/g, ''],
+  [
+    /(^| )no (\w+) is (?:given|supplied|set|there|present|chosen|assigned|recorded|known)(?=$| or | and |,)/g,
+    '$1$2 is not given',
+  ],
+  [
+    /\b(?:weighs?|costs?|lasts?|amounts to|covers?) (?=more |less |at |no more|no less|exactly |over |under )/g,
+    'is ',
+  ],
   [/\bthe (\w+) with (?:that|this|the given|the same) \1_\w+/g, 'the $1'],
   [/\bdo(?:es)? not (?:fall|go|drop) (?:below|under)\b/g, 'is not below'],
   [/\bdo(?:es)? not (?:go|rise) (?:over|above|beyond)\b/g, 'is not above'],
