@@ -1,18 +1,18 @@
-import type { Json } from '../../src/domain/json.ts'
 import { type DatabaseConfig, isServiceError } from '../../src/index.ts'
 import { type Desk, openDesk, type Run } from '../desk.ts'
 import { groupBy } from '../group.ts'
 import type { Recorder } from '../report.ts'
 import { type Call, Stage, type World } from '../stage.ts'
-import { type Case, type Domain, flawOf, inputsOf } from './cases.ts'
+import { type Case, type Domain, flawOf } from './cases.ts'
 import { controlRules } from './control-rules.ts'
 import { domainTools, type Learned, learn, type Registered } from './domain-tools.ts'
 import { expressionRules } from './expression-rules.ts'
 import { findLiveTools, type LiveTools } from './live/domains.ts'
 import { liveStage } from './live/stage.ts'
-import { type Playbook, playbookOf, type RuleBook } from './playbook.ts'
+import type { RuleBook } from './playbook.ts'
 import { runFault } from './verdict.ts'
 import { controlWorld, recordedWorld } from './worlds.ts'
+import { writePlaybook } from './write-playbook.ts'
 
 const suite = 'sopbench'
 
@@ -121,7 +121,7 @@ async function faultOf(
   stage: Stage,
 ): Promise<string | undefined> {
   try {
-    const playbook = writePlaybook(one, domain, learned, tier)
+    const playbook = writePlaybook(domain, learned, one.procedure, { ...tier, policy: one.policy })
     const flaw = playbook.tools.find((tool) => registered.flaws.has(tool))
     if (flaw !== undefined) throw new Error(`${flaw}: ${registered.flaws.get(flaw)}`)
     await desk.serve(playbook.definition)
@@ -133,49 +133,4 @@ async function faultOf(
     if (!(error instanceof Error)) throw error
     return messageOf(error)
   }
-}
-
-function writePlaybook(one: Case, domain: Domain, learned: Learned, tier: Tier): Playbook {
-  const { tools, procedures, cases, name } = domain
-  const procedure = procedures.find(({ id }) => id === one.procedure)
-  if (procedure === undefined) {
-    throw new Error(
-      `${one.procedure}: ${flawOf(domain, one.procedure) ?? 'no such procedure is there'}`,
-    )
-  }
-  const requests = cases.filter((other) => other.procedure === procedure.id)
-  const goal = tools.tools[one.goal]
-  const asked = [...new Set(requests.flatMap(({ goalArgs }) => Object.keys(goalArgs)))]
-  const inputs = goal === undefined ? asked : inputsOf(goal).map((input) => input.name)
-  const given = (input: string) => requests.filter(({ goalArgs }) => Object.hasOwn(goalArgs, input))
-  return playbookOf({
-    procedure,
-    key: procedureKey(procedure.id, tier.mark),
-    category: name,
-    rules: tier.rules,
-    policy: one.policy,
-    inputs: Object.fromEntries(
-      [...learned.inputs].map(([input, shape]) => [
-        input,
-        { type: [...shape.kinds].map(jsonType) },
-      ]),
-    ),
-    goalInputs: {
-      always: inputs.filter((input) => given(input).length === requests.length),
-      sometimes: inputs.filter((input) => {
-        const count = given(input).length
-        return count > 0 && count < requests.length
-      }),
-    },
-  })
-}
-
-function jsonType(kind: string): Json {
-  return kind === 'text' ? 'string' : kind === 'list' ? 'array' : kind
-}
-
-/** A key from a procedure's id, at most 64 characters: the end tells variants apart, so the middle gives way. */
-function procedureKey(id: string, mark: string): string {
-  const key = `${mark}_${id}`.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
-  return key.length <= 64 ? key : `${key.slice(0, 40)}_${key.slice(-23)}`
 }

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { featureRows, featureTable } from '../../conformance/features.ts'
 import { createRecorder, type Report } from '../../conformance/report.ts'
 import { type Case, type Domain, readDomains } from '../../conformance/sopbench/cases.ts'
 import { learn } from '../../conformance/sopbench/domain-tools.ts'
@@ -35,6 +37,12 @@ describe.skipIf(folder === '')('the public cases', () => {
       expect(wrong).toEqual([])
     },
   )
+
+  it('use of the language what its page says', () => {
+    const page = readFileSync(new URL('../../docs/language.md', import.meta.url), 'utf8')
+
+    expect(page).toContain(featureTable(featureRows(domains)))
+  })
 
   it('run as they should, one in ten of them', async () => {
     const report: Report = {}
