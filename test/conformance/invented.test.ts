@@ -3,6 +3,7 @@ import { learn } from '../../conformance/sopbench/domain-tools.ts'
 import { expressionRules } from '../../conformance/sopbench/expression-rules.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { airline } from './invented/airline.ts'
+import { archive } from './invented/archive.ts'
 import { clinic } from './invented/clinic.ts'
 import { club } from './invented/club.ts'
 import { call, domainOf, type Invented, situation } from './invented/domain.ts'
@@ -12,7 +13,9 @@ import { resort } from './invented/resort.ts'
 import { verdictOf } from './verdict.ts'
 
 describe.each(
-  [resort, market, clinic, club, airline, parcels].map((domain) => [domain.name, domain] as const),
+  [resort, market, clinic, club, airline, parcels, archive].map(
+    (domain) => [domain.name, domain] as const,
+  ),
 )('in the %s', (_, domain) => {
   const { tools, cases } = domainOf(domain)
   const rules = expressionRules(tools, learn({ name: '', procedures: [], cases, tools }))

@@ -13,6 +13,7 @@ import {
 import { hasAll, sameWords, wordsOf } from './phrase.ts'
 import type { RuleScope } from './scope.ts'
 import type { Term } from './term.ts'
+import { findRequested } from './values.ts'
 
 /** A list or map to go through, and what its items are. */
 export interface Collection {
@@ -31,6 +32,7 @@ export function findCollection(scope: RuleScope, phrase: string): Collection {
     (field === undefined || owner === undefined
       ? undefined
       : listed(findFieldOf(scope, field, owner))) ??
+    listed(findRequested(scope, phrase)) ??
     listed(findNoun(scope, phrase)) ??
     findOfKind(scope, field ?? phrase, owner) ??
     findListAnswer(scope, words) ??

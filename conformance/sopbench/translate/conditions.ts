@@ -120,18 +120,23 @@ export function readJoinedOf(
   return undefined
 }
 
+/** How a second part begins that leaves the verb out as well. */
+const goesOn =
+  'not|at least|at most|on or|before|after|above|below|under|over|more than|less than|within|between|earlier than|later than|in|one of'
 const links = '<=?|>=?|=|!='
 const verbs =
   'is|are|has|have|does|was|were|do|can|occurs?|contains?|starts?|ends?|equals?|exceeds?'
 
 /** `A is not empty and is in B`: the second part is about the same as the first. */
 function withSubject(left: string, right: string): string {
-  const isVerb = new RegExp(`^(?:${verbs}|not|at least|at most|on or|${links})(?= )`).test(right)
+  const isVerb = new RegExp(`^(?:${verbs}|${goesOn}|${links})(?= )`).test(right)
   const about = new RegExp(`^(.+?) (${verbs}|${links}) `).exec(left)
-  const isQuality = / is (?!not )/.test(left) && /^(?:still |not )?[a-z][\w-]*$/.test(right)
+  const isQuality =
+    / is (?!not )/.test(left) &&
+    /^(?:still |not )?(?!on$|in$|at$|by$|of$|for$|before$|after$)[a-z][\w-]*$/.test(right)
   if (isQuality && about !== null) return `${about[1]} is ${right.replace(/^still /, '')}`
   if (!isVerb || about === null) return ''
-  const verb = /^(?:not|at least|at most|on or) /.test(right) ? `${about[2]} ` : ''
+  const verb = new RegExp(`^(?:${goesOn}) `).test(right) ? `${about[2]} ` : ''
   return `${about[1]} ${verb}${right}`
 }
 

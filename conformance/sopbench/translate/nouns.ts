@@ -59,7 +59,17 @@ function findSelected(scope: RuleScope, words: readonly string[]): Term | undefi
     const entries = maps.flatMap((map) => entryOf(map, key) ?? [])
     return entries.length > 0 ? entries : bind(scope, input, words)
   })
-  return only(found)
+  return only(found) ?? findByAnsweredId(scope, words)
+}
+
+/** `the item` where a tool answers the id of one, as of a title: the record under it. */
+function findByAnsweredId(scope: RuleScope, words: readonly string[]): Term | undefined {
+  const ids = scope.sources().filter(({ tool, text, output }) => {
+    const named = wordsOf(`${tool} ${text.reads}`)
+    return output.shape.kinds.has('text') && named.includes('id') && hasAll(named, words)
+  })
+  const id = only(ids)
+  return id === undefined ? undefined : recordOf(scope, id, words)
 }
 
 /** `the order` for the one of a list of orders that has the `order_id` of the input: the whole rule is about it. */
@@ -411,7 +421,11 @@ export function findFieldOf(scope: RuleScope, field: string, owner: string): Ter
         : []),
   )
   const own = only(found) ?? (key === undefined ? undefined : findField(key, fieldWords))
-  return own ?? (key === undefined ? undefined : findReferred(scope, fieldWords, [key]))
+  if (own !== undefined || key === undefined) return own
+  const record = key.shape.kinds.has('text') ? recordOf(scope, key, ownerWords) : undefined
+  return record === undefined
+    ? findReferred(scope, fieldWords, [key])
+    : findField(record, fieldWords)
 }
 
 export function textTerm(text: string): Term {

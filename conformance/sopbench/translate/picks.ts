@@ -1,4 +1,6 @@
 import { valueShapeOf } from '../shape.ts'
+import { findListValue } from './lists.ts'
+import { fieldOf } from './nouns.ts'
 import { numberIn, numberTerm, operand, type Term } from './term.ts'
 import { findValue, type Reader } from './values.ts'
 
@@ -43,11 +45,13 @@ function findDifference(reader: Reader, text: string): Term | undefined {
 
 /** `slots[wanted_date]`, `policy.limits[kind]`: what stands under a key, where it is there. */
 function findIndexed(reader: Reader, text: string): Term | undefined {
-  const parts = /^([\w. ]+)\[([\w. ]+)\]( of .+)?$/.exec(text)
+  const parts = /^([\w. ]+)\[([\w. ]+)\]((?:\.\w+)*)( of .+)?$/.exec(text)
   if (parts === null || /^\d+$/.test(parts[2] ?? '')) return undefined
-  const name = `${parts[1]}${parts[3] ?? ''}`
-  const [map, key] = [findValue(reader, name), findValue(reader, parts[2] ?? '')]
-  return map === undefined || key === undefined ? undefined : entryOf(map, key)
+  const [, name = '', inner = '', path = '', owner = ''] = parts
+  const map = findValue(reader, `${name}${owner}`) ?? findListValue(reader, `${name}${owner}`)
+  const key = findValue(reader, inner)
+  const entry = map === undefined || key === undefined ? undefined : entryOf(map, key)
+  return path.split('.').slice(1).reduce<Term | undefined>(fieldOf, entry)
 }
 
 /** `the last entry of history`, `the first slot of slots`. */

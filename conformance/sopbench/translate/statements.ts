@@ -9,7 +9,14 @@ import { fieldOf, textTerm } from './nouns.ts'
 import { readHas } from './owners.ts'
 import { withoutArticle } from './phrase.ts'
 import { isRecord, recordNamed } from './records.ts'
-import { type Condition, negated as negatedCondition, operand, quote, type Term } from './term.ts'
+import {
+  type Condition,
+  isTime,
+  negated as negatedCondition,
+  operand,
+  quote,
+  type Term,
+} from './term.ts'
 import { findValue, type Reader, readValue } from './values.ts'
 
 /** A statement with `is`, `has`, `contains` and the like. */
@@ -170,7 +177,7 @@ function isOneOf(
     if (known !== undefined) return known
     // A word that names nothing is a text by itself, where texts are what it is compared with.
     const isSeen = value === subject || value.shape.texts.includes(word)
-    const isWord = isText && isListed && isSeen && /^[\w-]+$/.test(word)
+    const isWord = isText && !isTime(value) && isListed && isSeen && /^[\w-]+$/.test(word)
     return isWord ? { ...value, cel: quote(word), guards: [] } : undefined
   })
   const [first] = terms

@@ -48,7 +48,7 @@ export function andOperand(cel: string): string {
   return /\|\|| \? /.test(cel) ? `(${cel})` : cel
 }
 
-function orOperand(cel: string): string {
+export function orOperand(cel: string): string {
   return /&&| \? /.test(cel) ? `(${cel})` : cel
 }
 

@@ -3,7 +3,7 @@ import { readCondition } from './conditions.ts'
 import { mask } from './phrase.ts'
 import { dividedGuards } from './quantifiers.ts'
 import type { Bound, RuleScope } from './scope.ts'
-import { andOperand, type Condition, operand } from './term.ts'
+import { andOperand, type Condition, operand, orOperand } from './term.ts'
 import { findValue, type Reader, readValue, unmask } from './values.ts'
 import { plainly } from './wordings.ts'
 
@@ -24,11 +24,20 @@ export function translate(scope: RuleScope, earlier: readonly string[]): Ruling 
   for (const [name, value] of definitions) scope.definitions.set(name, define(reader, value))
   const condition = scope.bound.reduce(within, readCondition(reader, rest))
   const needed = readsAll ? scope.sources().flatMap(({ output }) => output.guards) : []
-  const guards = [...new Set([...needed, ...condition.guards])]
-  const body = condition.cel === 'true' && guards.length > 0 ? [] : [sided(condition.cel, guards)]
+  const all = [...new Set([...needed, ...condition.guards])]
+  const forgiven = prepared.forgivesAbsence ? all.filter(isOfAnswers) : []
+  const guards = all.filter((guard) => !forgiven.includes(guard))
+  const cel = [`!(${forgiven.join(' && ')})`, orOperand(condition.cel)].join(' || ')
+  const said = forgiven.length > 0 ? cel : condition.cel
+  const body = said === 'true' && guards.length > 0 ? [] : [sided(said, guards)]
   const when = [...ordered(guards), ...body].join(' && ')
   scope.use(when)
   return { lookups: [...scope.lookups.values()], when }
+}
+
+/** True for a guard on what lies in an answer, and not on there being one or on what the customer gave. */
+function isOfAnswers(guard: string): boolean {
+  return !guard.endsWith("status == 'completed'") && !guard.startsWith('has(input.')
 }
 
 /** A rule that is about one item of a list. */
@@ -70,6 +79,8 @@ interface Prepared {
   readonly ignoresCase: boolean
   readonly readsAll: boolean
   readonly ranking: readonly string[]
+  /** True when the rule holds where something that it reads is absent. */
+  readonly forgivesAbsence: boolean
 }
 
 /** Takes out of a sentence what is said beside its condition: remarks, definitions, how times are compared. */
@@ -125,7 +136,16 @@ function prepare(reader: Reader, text: string, earlier: readonly string[]): Prep
   )
   const readsAll = /^always\b/.test(rest)
   take(/; obliges .+$/, () => {})
-  return { rest: plainly(rest), definitions, wholeDays, ignoresCase, readsAll, ranking }
+  const forgivesAbsence = absence.test(text)
+  return {
+    rest: plainly(rest),
+    definitions,
+    wholeDays,
+    ignoresCase,
+    readsAll,
+    ranking,
+    forgivesAbsence,
+  }
 }
 
 function unmasked(reader: Reader, name: string): string {
@@ -144,21 +164,29 @@ function definedIn(earlier: readonly string[]): ReadonlyMap<string, Definition> 
   return found
 }
 
+/** A remark that something which is not there is no obstacle. */
+const absence =
+  /\((?:also )?(?:true|holds) (?:when|if) [^()]*(?:no entry|absent|missing|not there|null|no such|does not exist)[^()]*\)/
+
 /** What the translator reads itself: it is no mere remark. */
 const meant =
-  /case-insensitive|case is ignored|when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly|^rounded|inclusive|exclusive|included|^(?:order|ranking|ranks?|levels)\b|same day (?:is|counts|also|holds|passes)/
+  /case-insensitive|case is ignored|when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly|^rounded|^(?:both )?(?:ends )?(?:inclusive|exclusive|(?:not )?included)$|^(?:order|ranking|ranks?|levels)\b|same day (?:is|counts|also|holds|passes)/
 /** Words by which a remark would change what a rule says. */
 const changing =
-  /\b(unless|except|instead|only when|only if|plus|minus|otherwise|excluding|including|rounded|or when|must also|not counting|at most|at least|no more than|whichever|per (?:day|week|month|year))\b/
+  /\b(unless|except|instead|only when|only if|plus|minus|otherwise|excluding|excluded|including|other than|rounded|or when|must also|not counting|at most|at least|no more than|whichever|per (?:day|week|month|year))\b/
 
 /** Removes remarks in parentheses that only explain; one that may change the rule is refused. */
 function withoutRemarks(reader: Reader, text: string): string {
   return text
     .replace(/ ?\(([^()]*)\)/g, (whole, remark: string, at: number) => {
-      if (meant.test(remark) || isGroup(text.slice(0, at))) return whole
-      if (changing.test(remark)) {
-        throw new Untranslatable(`the remark '${unmask(reader, remark)}' is not understood`)
+      if (isGroup(text.slice(0, at))) return whole
+      const parts = remark.split('; ')
+      const known = parts.filter((part) => meant.test(part))
+      const odd = parts.find((part) => !meant.test(part) && changing.test(part))
+      if (odd !== undefined) {
+        throw new Untranslatable(`the remark '${unmask(reader, odd)}' is not understood`)
       }
+      if (known.length > 0) return known.map((part) => ` (${part})`).join('')
       return /^[\w.]+(?: [-+/x*] [\w.]+)+$/.test(remark) ? whole : ''
     })
     .trim()

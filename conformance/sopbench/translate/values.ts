@@ -208,7 +208,7 @@ function findPhrase(reader: Reader, phrase: string): Term | undefined {
 }
 
 /** `the speciality asked for`, `requested slots`: what the customer supplied, and no field of that name. */
-function findRequested(scope: RuleScope, text: string): Term | undefined {
+export function findRequested(scope: RuleScope, text: string): Term | undefined {
   const [, before, after] =
     /^(?:requested|given|supplied|wanted|chosen|desired|new) (.+)$|^(.+?) (?:asked for|requested|given|supplied|wanted|chosen)$/.exec(
       text,
@@ -222,10 +222,20 @@ function writtenTime(text: string, format: 'date' | 'time'): Term {
   return { ...textTerm(text), shape: { ...textTerm(text).shape, format } }
 }
 
+/** A value, or undefined where the words of it make no sense. */
+function understood(find: () => Term | undefined): Term | undefined {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof Untranslatable) return undefined
+    throw error
+  }
+}
+
 /** `3 hours`, `policy.notice days`, `6 months`. */
 function findLength(reader: Reader, text: string): Term | undefined {
   const [, words, unit = ''] = /^(.+?) (minute|hour|day|night|week|month|year)s?$/.exec(text) ?? []
-  const count = words === undefined ? undefined : findValue(reader, words)
+  const count = words === undefined ? undefined : understood(() => findValue(reader, words))
   const isPlain = count?.hoursEach === undefined && count?.monthsEach === undefined
   if (count === undefined || !count.shape.kinds.has('number') || !isPlain) return undefined
   const [hours, months] = [unitHours[unit], unitMonths[unit]]
@@ -241,6 +251,8 @@ function findChanged(reader: Reader, text: string): Term | undefined {
     /^(.+?),? \(?(lower-?cased|in lower case|ignoring (?:the )?case|case-insensitively|regardless of case)\)?,?$/i.exec(
       text,
     )
+  const written = /^(.+?),? (?:as|taken as|read as) a number,?$/.exec(text)
+  if (written !== null) return numberIn(readValue(reader, written[1] ?? ''))
   if (lowered === null) return undefined
   const value = readValue(reader, lowered[1] ?? '')
   if (/^(lower|in lower)/i.test(lowered[2] ?? '')) return { ...value, cel: `lower(${value.cel})` }
