@@ -127,6 +127,30 @@ describe('a rule in words', () => {
       'the text is YYYY-MM-DD',
       "has(input.from_date) && isDate(input.from_date, 'YYYY-MM-DD')",
     ],
+    [
+      ['username'],
+      member,
+      'every booking has status "returned" and deposit >= 100',
+      "$find_member.bookings.all(x, x.status == 'returned') && $find_member.deposit >= 100",
+    ],
+    [
+      ['username', 'machine_id'],
+      member,
+      'no machine_id is given, or it is not the case that machine_id is in lent',
+      '(!has(input.machine_id) || (has(input.machine_id) && !(input.machine_id in $find_member.lent)))',
+    ],
+    [
+      ['username'],
+      [...member, 'get_everything'],
+      'no other member has a booking that is open',
+      "has(input.username) && !$get_everything.members.exists(x, x != input.username && $get_everything.members[x].bookings.exists(y, y.status == 'open'))",
+    ],
+    [
+      ['username', 'amount'],
+      member,
+      '(tier is "Gold" or tier is "Silver") and amount x 1.1, rounded to whole numbers, <= deposit',
+      "has(input.amount) && (($find_member.tier == 'Gold' || $find_member.tier == 'Silver') && round(input.amount * 1.1) <= $find_member.deposit)",
+    ],
   ])('of %j by %j: %s', (inputs, via, holdsWhen, expected) => {
     const { when } = translated([inputs, via, holdsWhen])
 
@@ -153,6 +177,11 @@ describe('a rule in words', () => {
       'whether the last day counts',
     ],
     [['username'], ['find_nobody'], 'deposit >= 5', 'there is no tool find_nobody'],
+    [['username'], member, 'the username is not taken', 'is not understood'],
+    [['username'], member, 'lent contains soap', 'is not understood'],
+    [['username'], member, 'no booking is late', 'is not understood'],
+    [['username'], member, 'joined + 3 months <= interaction_time', 'is not understood'],
+    [['username'], member, 'deposit, rounded to the next prime, >= 5', 'rounded to the next prime'],
   ])('of %j by %j is refused: %s', (inputs, via, holdsWhen, why) => {
     expect(() => translated([inputs, via, holdsWhen])).toThrow(why)
   })

@@ -122,7 +122,7 @@ export function readJoinedOf(
 
 /** How a second part begins that leaves the verb out as well. */
 const goesOn =
-  'not|at least|at most|on or|before|after|above|below|under|over|more than|less than|within|between|earlier than|later than|in|one of'
+  'not|exactly|at least|at most|on or|before|after|above|below|under|over|more than|less than|within|between|earlier than|later than|in|one of'
 const links = '<=?|>=?|=|!='
 const verbs =
   'is|are|has|have|does|was|were|do|can|occurs?|contains?|starts?|ends?|equals?|exceeds?'

@@ -7,6 +7,8 @@ import { findValue, type Reader } from './values.ts'
 /** Whether a value is one of a list or a key of a map, in the case that the rule goes by. */
 export function contained({ scope }: Reader, value: Term, list: Term): Condition {
   const guards = [...value.guards, ...list.guards]
+  if (value.shape.kinds.has('object'))
+    throw new Untranslatable(`${value.cel} is no entry of a list`)
   if (value.ignoresCase || list.ignoresCase || scope.ignoresCase) {
     const cel = `${operand(list.cel)}.exists(entry, lower(entry) == ${lowered(value)})`
     return { cel, guards }

@@ -31,7 +31,7 @@ export function readQuantified(reader: Reader, text: string): Condition | undefi
     return readCounted(reader, counted[1] ?? '', counted[2] ?? '', counted[3] ?? '')
   }
   const every = everyPattern.exec(text)
-  if (every === null) return undefined
+  if (every === null) return readOfEach(reader, text)
   const [, word = '', rest = ''] = every
   const kind = /^(no|none of the)$/.test(word)
     ? 'none'
@@ -68,6 +68,18 @@ export function readQuantified(reader: Reader, text: string): Condition | undefi
     return alike ?? quantified(reader, kind, noun, (item) => readOfItem(reader, item, said))
   }
   return undefined
+}
+
+/** `party of each booking is at most 2`: what is said of a field of every item. */
+function readOfEach(reader: Reader, text: string): Condition | undefined {
+  const parts =
+    /^(?:the )?([\w ]+?) of (?:each|every)(?: of the)? ([\w ]+?) (?=(?:is|are|has|does|equals|exceeds|<|>|=)[ =])(.+)$/.exec(
+      text,
+    )
+  if (parts === null || !namesList(reader, parts[2] ?? '')) return undefined
+  return quantified(reader, 'all', parts[2] ?? '', () =>
+    readCondition(reader, `${parts[1]} ${parts[3]}`),
+  )
 }
 
 /** `no ticket of any traveller has that seat`: lists of each of several records. */

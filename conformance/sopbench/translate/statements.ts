@@ -47,7 +47,8 @@ function readTextual(reader: Reader, text: string): Condition | undefined {
   const [, left = '', verb = '', right = ''] = parts
   const value = findValue(reader, left)
   if (value === undefined) return undefined
-  const part = findValue(reader, right) ?? (/^\S+$/.test(right) ? textTerm(right) : undefined)
+  const isWord = /^\S+$/.test(right) && mayHold(value, right)
+  const part = findValue(reader, right) ?? (isWord ? textTerm(right) : undefined)
   if (part === undefined) return undefined
   const guards = [...value.guards, ...part.guards]
   if (value.shape.kinds.has('list') || value.shape.isMap) {
@@ -63,6 +64,11 @@ function readTextual(reader: Reader, text: string): Condition | undefined {
     ? [lowered(value), lowered(part)]
     : [operand(value.cel), part.cel]
   return negatedCondition({ cel: `${whole}.${name}(${some})`, guards }, verb.includes('not'))
+}
+
+/** Whether a word that names nothing may be a text by itself: in a text, or where it was seen in a list. */
+function mayHold({ shape }: Term, word: string): boolean {
+  return shape.kinds.has('text') || shape.item?.texts.includes(word) === true
 }
 
 function readIs(
@@ -87,6 +93,12 @@ function readIs(
   }
   if (/^(true|set to true|false)$/.test(right)) {
     return negated(right === 'false' ? `!${operand(value.cel)}` : value.cel, value.guards)
+  }
+  const signed = /^(?:a )?(positive|negative) (?:whole number|integer)$/.exec(right)
+  if (signed !== null) {
+    const sign = signed[1] === 'positive' ? '> 0' : '< 0'
+    const whole = `floor(${value.cel}) == ${operand(value.cel)}`
+    return negated(`${whole} && ${operand(value.cel)} ${sign}`, value.guards)
   }
   const whole = /^(?:a )?(?:whole number|integer)(?: (?:from|between) (.+) (?:to|and) (.+))?$/.exec(
     right,
@@ -164,8 +176,8 @@ function isOneOf(
   const list = listNamed(reader, text)
   if (list !== undefined) return negatedCondition(contained(reader, value, list), isNot)
   const isText = value.shape.kinds.has('text')
-  const isListed =
-    /^(?:either|one of|any of)\b/.test(text) || subject.cel !== reader.scope.items.at(-1)?.self.cel
+  const isNamed = /^(?:either|one of|any of)\b/.test(text)
+  const isListed = isNamed || subject.cel !== reader.scope.items.at(-1)?.self.cel
   const words = text
     .replace(/^(?:either|one of|any of|exactly|one of the values) /, '')
     .split(/, or |, and |, | or | and /)
@@ -176,7 +188,8 @@ function isOneOf(
     const known = findValue(reader, word)
     if (known !== undefined) return known
     // A word that names nothing is a text by itself, where texts are what it is compared with.
-    const isSeen = value === subject || value.shape.texts.includes(word)
+    const isFree = value === subject && (isNamed || !value.cel.startsWith('input.'))
+    const isSeen = isFree || value.shape.texts.includes(word)
     const isWord = isText && !isTime(value) && isListed && isSeen && /^[\w-]+$/.test(word)
     return isWord ? { ...value, cel: quote(word), guards: [] } : undefined
   })

@@ -46,6 +46,11 @@ function readAgo(reader: Reader, text: string): Condition | undefined {
     /^(.+?) (?:is|was|were|lies) (.*?)(at least|at most|more than|less than|fewer than|no more than|not more than|within the last|within the past|in the last|in the past) (.+? (?:minutes?|hours?|days?|nights?|weeks?|months?|years?))(?: ago)?$/.exec(
       text,
     )
+  const next = /^(.+?) is (?:within|in) the (?:next|coming) (.+)$/.exec(text)
+  const ahead = next === null ? undefined : timeOf(reader, next[1] ?? '', '')
+  if (ahead !== undefined) {
+    return reading(reader, ahead, (name) => `${name} >= now, and ${name} <= now + ${next?.[2]}`)
+  }
   if (parts === null || !/ ago$|within the|in the/.test(text)) return undefined
   const [, about = '', verb = '', words = '', length = ''] = parts
   const time = timeOf(reader, about, verb.trim())

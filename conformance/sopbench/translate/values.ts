@@ -199,8 +199,8 @@ function findPhrase(reader: Reader, phrase: string): Term | undefined {
   return (
     findTimePhrase(reader, text) ??
     findPick(reader, text) ??
-    findCount(reader, text) ??
-    findAggregate(reader, text) ??
+    understood(() => findCount(reader, text)) ??
+    understood(() => findAggregate(reader, text)) ??
     findChanged(reader, text) ??
     findNoun(scope, text) ??
     findOwned(reader, text)
