@@ -27,6 +27,7 @@ export function clausesOf(tree: Tree | null): readonly Clause[] {
 function conjunction(tree: Tree): Clause[] {
   if (!('op' in tree)) return [[tree]]
   if (tree.op === 'and' || tree.op === 'chain') return tree.of.flatMap(conjunction)
+  if (tree.of.length === 0) return [[]]
   return tree.of.map(conjunction).reduce<Clause[]>(
     (left, right) => {
       if (left.length * right.length > maxClauses) {
@@ -51,6 +52,9 @@ export function isSameLeaf(a: Leaf, b: Leaf): boolean {
   return leafText(a) === leafText(b)
 }
 
+/** How a condition of no rule is called: of several branches of which there are none, none holds. */
+const noRule = 'one of no rules'
+
 /** The name of a rule. What it is asked of is told only where it goes by another name than the check's own. */
 export function leafText({ check, args, negate }: Leaf): string {
   const renamed = Object.entries(args)
@@ -62,5 +66,5 @@ export function leafText({ check, args, negate }: Leaf): string {
 }
 
 export function clauseText(clause: Clause): string {
-  return clause.map(leafText).join(' or ')
+  return clause.map(leafText).join(' or ') || noRule
 }

@@ -1,4 +1,5 @@
 import type { DomainTools, Leaf } from './cases.ts'
+import { lookupKey } from './names.ts'
 import type { Lookup, RuleBook, Ruling } from './playbook.ts'
 
 /** Every rule is asked of a tool that answers yes or no: control flow, and nothing else. */
@@ -24,10 +25,9 @@ export function sessionRuling(tools: DomainTools, leaf: Leaf): Ruling {
   const session = tools.session[leaf.check]
   if (session === undefined) throw new TypeError(`${leaf.check} is no session check`)
   const args = Object.fromEntries(session.args.map((name) => [name, leaf.args[name] ?? name]))
-  const before =
-    session.requires === undefined
-      ? undefined
-      : sessionRuling(tools, { check: session.requires, args: leaf.args })
+  const before = session.requires
+    ? sessionRuling(tools, { check: session.requires, args: leaf.args })
+    : undefined
   const key = keyOf(session.tool, args)
   const lookup: Lookup = {
     key,
@@ -58,5 +58,8 @@ function stepKey(leaf: Leaf): string {
 /** The tool's name; with the names that are asked of it, where they are not its own. */
 function keyOf(tool: string, args: Leaf['args']): string {
   const renamed = Object.entries(args).filter(([input, name]) => input !== name)
-  return [tool, ...renamed.map(([, name]) => `of_${name}`)].join('_').toLowerCase().slice(0, 64)
+  return lookupKey(
+    tool,
+    renamed.map(([, name]) => `of_${name}`),
+  )
 }

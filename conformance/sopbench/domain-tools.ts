@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../src/domain/json.ts'
-import { defineTool, type Tool } from '../../src/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.ts'
+import { defineTool, isServiceError, type Tool } from '../../src/index.ts'
 import { groupBy } from '../group.ts'
 import type { Stage } from '../stage.ts'
 import { type Domain, inputsOf, type Leaf, type ToolText, type Tree } from './cases.ts'
+import { plainName } from './names.ts'
 import { type Shape, shapeOf, unknownShape, zodOf } from './shape.ts'
 
 /** What the values of a domain look like, learned from all its cases. */
@@ -28,13 +29,11 @@ export function learn({ cases, tools }: Domain): Learned {
         (value) => value !== undefined,
       )
     })
-  const state = shapeOf(
-    cases.flatMap(({ initialDatabase, expected }) => [
-      initialDatabase,
-      ...(expected.finalDatabase === undefined ? [] : [expected.finalDatabase]),
-    ]),
-    maps,
-  )
+  const states = cases.flatMap(({ initialDatabase, expected }) => [
+    initialDatabase,
+    ...(expected.finalDatabase === undefined ? [] : [expected.finalDatabase]),
+  ])
+  const state = shapeOf(states, maps)
   return {
     inputs: shapesByName(cases.map(({ user }) => user)),
     outputs: new Map(
@@ -44,7 +43,9 @@ export function learn({ cases, tools }: Domain): Learned {
           ? state
           : shapeOf(
               // Of what may be null it need not have been recorded.
-              /\bnull\b/.test(result) ? [...answers(name), null] : answers(name),
+              /\bnull\b/.test(result)
+                ? [...withStored(answers(name), states, reads), null]
+                : withStored(answers(name), states, reads),
               maps,
               /\bmap\b/.test(result),
             ),
@@ -54,6 +55,37 @@ export function learn({ cases, tools }: Domain): Learned {
     policy: shapesByName(cases.map(({ policy }) => policy)),
     mapKeys: mapKeysOf(tools.state),
   }
+}
+
+/**
+ * The answers of a tool that were recorded; with what the states hold at the place that it reads, where those are records
+ * of the same fields, or where none was recorded: one answer tells little of what may be absent.
+ */
+function withStored(
+  answers: readonly Json[],
+  states: readonly JsonObject[],
+  reads: string,
+): readonly Json[] {
+  const stored = storedAt(states, reads)
+  const names = new Set(answers.filter(isJsonObject).flatMap((answer) => Object.keys(answer)))
+  const isAlike =
+    answers.every(isJsonObject) &&
+    stored.every((value) => isJsonObject(value) && Object.keys(value).some((key) => names.has(key)))
+  return answers.length === 0 || isAlike ? [...answers, ...stored] : answers
+}
+
+/** All that stands at a path such as `accounts[username].balance`, under whatever keys. */
+function storedAt(states: readonly JsonObject[], path: string): readonly Json[] {
+  if (!/^\w+(\[\w+\])*(\.\w+(\[\w+\])*)*$/.test(path)) return []
+  return [...path.matchAll(/(\w+)(?=$|[.[])|\[\w+\]/g)].reduce<readonly Json[]>(
+    (values, [, name]) =>
+      values.filter(isJsonObject).flatMap((value) => {
+        if (name === undefined) return Object.values(value)
+        const found = value[name]
+        return found === undefined ? [] : [found]
+      }),
+    states,
+  )
 }
 
 function shapesByName(objects: readonly JsonObject[]): ReadonlyMap<string, Shape> {
@@ -78,46 +110,84 @@ function leavesOf(domain: Domain): readonly Leaf[] {
   )
 }
 
+/** The tools that could be registered, and why others could not, by name. */
+export interface Registered {
+  readonly tools: readonly Tool[]
+  readonly flaws: ReadonlyMap<string, string>
+}
+
 /**
- * The tools of a domain, which all act on the stage: those of its description, and one that answers yes or no for each
- * rule that is not itself a tool or a session.
+ * The tools of a domain, which all act on the stage: those of its description, one that answers yes or no for each rule
+ * that is not itself a tool or a session, and the goals that nothing describes.
  */
-export function domainTools(domain: Domain, learned: Learned, stage: Stage): readonly Tool[] {
+export function domainTools(domain: Domain, learned: Learned, stage: Stage): Registered {
   const { tools, session } = domain.tools
-  const verdicts = new Map(
-    leavesOf(domain)
-      .filter(({ check }) => tools[check] === undefined && session[check] === undefined)
-      .map((leaf) => [leaf.check, leaf]),
-  )
-  return [
-    ...Object.entries(tools).map(([name, tool]) => {
-      const given = inputsOf(tool).map((input) => {
-        const type = zodOf(learned.inputs.get(input.name) ?? unknownShape)
-        return [input.name, input.optional ? type.optional() : type] as const
-      })
-      return stageTool(stage, {
-        name,
-        description: `${name}: ${tool.result}. Refuses: ${tool.refuses}.`,
-        effect: tool.kind === 'write' ? 'write' : 'read',
-        input: Object.fromEntries(given),
-        output: outputOf(name, tool, learned),
-      })
-    }),
-    ...[...verdicts.values()].map(({ check, args }) =>
-      stageTool(stage, {
-        name: check,
-        description: `${check}: whether the rule holds.`,
-        effect: 'read',
-        input: Object.fromEntries(
-          Object.entries(args).map(([input, name]) => [
-            input,
-            zodOf(learned.inputs.get(name) ?? unknownShape),
-          ]),
-        ),
-        output: z.boolean(),
-      }),
+  const verdicts = groupBy(
+    leavesOf(domain).filter(
+      ({ check }) => tools[check] === undefined && session[check] === undefined,
     ),
+    ({ check }) => check,
+  )
+  const goals = groupBy(
+    domain.cases.filter(({ goal }) => tools[goal] === undefined),
+    ({ goal }) => goal,
+  )
+  const inputOf = (name: string) => zodOf(learned.inputs.get(name) ?? unknownShape)
+  const declared = [
+    ...Object.entries(tools).map(([name, tool]) => ({
+      name,
+      description: `${name}: ${tool.result}. Refuses: ${tool.refuses}.`,
+      effect: tool.kind === 'write' ? ('write' as const) : ('read' as const),
+      input: Object.fromEntries(
+        inputsOf(tool).map((input) => {
+          const type = inputOf(input.name)
+          return [input.name, input.optional ? type.optional() : type]
+        }),
+      ),
+      output: outputOf(name, tool, learned),
+    })),
+    ...[...verdicts].map(([check, leaves]) => ({
+      name: check,
+      description: `${check}: whether the rule holds.`,
+      effect: 'read' as const,
+      input: optionalInputs(
+        leaves.map(({ args }) => args),
+        (args, input) => inputOf(args[input] ?? ''),
+      ),
+      output: z.boolean(),
+    })),
+    ...[...goals].map(([goal, cases]) => ({
+      name: goal,
+      description: `${goal}: what the customer asks for.`,
+      effect: 'write' as const,
+      input: optionalInputs(
+        cases.map(({ goalArgs }) => goalArgs),
+        (_, input) => inputOf(input),
+      ),
+      output: z.unknown(),
+    })),
   ]
+  const made = declared.map((declaration) => madeTool(stage, declaration))
+  return {
+    tools: made.flatMap(({ tool }) => tool ?? []),
+    flaws: new Map(made.flatMap(({ name, flaw }) => (flaw === undefined ? [] : [[name, flaw]]))),
+  }
+}
+
+/** The inputs of all calls; one that some are made without may be left out. */
+function optionalInputs<T extends object>(
+  calls: readonly T[],
+  typeOf: (call: T, input: string) => z.ZodType,
+): Record<string, z.ZodType> {
+  const types = calls.flatMap((call) =>
+    Object.keys(call).map((input) => [input, typeOf(call, input)] as const),
+  )
+  return Object.fromEntries(
+    types.map(([input, type]) => {
+      const isAlways = calls.every((call) => Object.hasOwn(call, input))
+      return [input, isAlways ? type : type.optional()]
+    }),
+  )
 }
 
 function outputOf(name: string, { kind, reads }: ToolText, learned: Learned): z.ZodType {
@@ -126,21 +196,29 @@ function outputOf(name: string, { kind, reads }: ToolText, learned: Learned): z.
   return kind === 'read' ? zodOf(learned.outputs.get(name) ?? unknownShape) : z.unknown()
 }
 
-function stageTool(
+interface Declaration {
+  readonly name: string
+  readonly description: string
+  readonly effect: 'read' | 'write'
+  readonly input: Record<string, z.ZodType>
+  readonly output: z.ZodType
+}
+
+/** A tool whose declaration is refused costs only the cases that call it. */
+function madeTool(
   stage: Stage,
-  declaration: {
-    readonly name: string
-    readonly description: string
-    readonly effect: 'read' | 'write'
-    readonly input: Record<string, z.ZodType>
-    readonly output: z.ZodType
-  },
-): Tool {
-  const { name, input, ...rest } = declaration
-  return defineTool({
-    ...rest,
-    name,
-    input: z.object(input),
-    run: async (args) => stage.call(name, args as Record<string, Json>),
-  })
+  { name, input, ...rest }: Declaration,
+): { readonly name: string; readonly tool?: Tool; readonly flaw?: string } {
+  try {
+    const tool = defineTool({
+      ...rest,
+      name: plainName(name),
+      input: z.object(input),
+      run: async (args) => stage.call(name, args as Record<string, Json>),
+    })
+    return { name, tool }
+  } catch (error) {
+    if (!isServiceError(error)) throw error
+    return { name, flaw: `${error.message} ${JSON.stringify(error.details)}` }
+  }
 }

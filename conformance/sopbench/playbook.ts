@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../src/domain/json.ts'
 import type { Step } from '../../src/index.ts'
 import type { Leaf, Procedure } from './cases.ts'
 import { type Clause, clausesOf, clauseText } from './clauses.ts'
+import { plainName } from './names.ts'
 
 /** A call of a tool that a rule needs, as a step. */
 export interface Lookup {
@@ -44,6 +45,8 @@ export interface Playbook {
   /** The rules that each condition stands for, by its text. */
   readonly clauses: ReadonlyMap<string, Clause>
   readonly goalKeys: readonly string[]
+  /** The names of the tools that it calls, as the domain has them. */
+  readonly tools: readonly string[]
 }
 
 /**
@@ -55,6 +58,7 @@ export function playbookOf(plan: PlaybookPlan): Playbook {
   const clauses = clausesOf(procedure.constraints)
   const steps: Step[] = []
   const known = new Set<string>()
+  const lookups: Lookup[] = []
   let conditions: { text: string; when: string }[] = []
   const require = () => {
     if (conditions.length === 0) return
@@ -70,11 +74,12 @@ export function playbookOf(plan: PlaybookPlan): Playbook {
       .filter(({ key }) => !known.has(key) && known.add(key))
     if (missing.length > 0) require()
     steps.push(...missing.map(lookupStep))
+    lookups.push(...missing)
     conditions.push({
       text: clauseText(clause),
-      when: rulings
-        .map(({ leaf, ruling }) => sided(ruling.when, leaf, rulings.length))
-        .join(' || '),
+      when:
+        rulings.map(({ leaf, ruling }) => sided(ruling.when, leaf, rulings.length)).join(' || ') ||
+        'false',
     })
   }
   require()
@@ -101,6 +106,7 @@ export function playbookOf(plan: PlaybookPlan): Playbook {
     },
     policy: Object.fromEntries(Object.entries(policy).filter(([name]) => used('policy', name))),
     steps,
+    ...(lookups.length > 0 && { escalationRules: lookups.map(breakdownRule) }),
     completionConditions: [
       {
         text: `${procedure.goal} was done`,
@@ -113,6 +119,7 @@ export function playbookOf(plan: PlaybookPlan): Playbook {
     definition: definition as unknown as JsonObject,
     clauses: new Map(clauses.map((clause) => [clauseText(clause), clause])),
     goalKeys,
+    tools: [...new Set([...lookups.map(({ tool }) => tool), procedure.goal])],
   }
 }
 
@@ -121,11 +128,19 @@ function lookupStep({ key, tool, with: input, when }: Lookup): Step {
   return {
     key,
     action: sentence(tool),
-    tool,
+    tool: plainName(tool),
     ...(Object.keys(input).length > 0 && { with: input }),
     ...(when.length > 0 && { when: when.join(' && ') }),
     required: false,
     onError: 'continue',
+  }
+}
+
+/** A look-up that broke down says nothing of the rules: a person looks, and nobody is refused for it. */
+function breakdownRule({ key, tool }: Lookup) {
+  return {
+    text: `${tool} broke down`,
+    when: `steps.${key}.status == 'failed' && steps.${key}.error.kind != 'refused'`,
   }
 }
 
@@ -141,7 +156,7 @@ function goalSteps({
     return {
       key: index === 0 ? goalKey : `${goalKey}_${index + 1}`,
       action: sentence(goal),
-      tool: goal,
+      tool: plainName(goal),
       with: Object.fromEntries([...always, ...names].map((name) => [name, `{{input.${name}}}`])),
       ...(when.length > 0 && { when: when.join(' && ') }),
       onError: 'declined',

@@ -7,6 +7,8 @@ export interface Shape {
   readonly kinds: ReadonlySet<Kind>
   /** How the texts are written, if all are written alike. */
   readonly format: TextFormat | undefined
+  /** The different texts seen, where they are few. */
+  readonly texts: readonly string[]
   /** Items of lists. */
   readonly item: Shape | undefined
   readonly fields: ReadonlyMap<string, Field>
@@ -31,6 +33,9 @@ export type TextFormat =
   | 'dateOrDateTime'
   | 'englishDate'
   | 'plainEnglishDate'
+  | 'slashedDate'
+  | 'dottedDate'
+  | 'number'
   | 'time'
   | 'timeRange'
 
@@ -40,20 +45,27 @@ const textFormats: readonly (readonly [TextFormat, RegExp])[] = [
   ['dateTime', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/],
   ['spacedDateTime', /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}$/],
   ['dateTimeMinutes', /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}$/],
-  ['dateOrDateTime', /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}:\d{2})?$/],
+  ['dateOrDateTime', /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/],
+  ['slashedDate', /^\d{4}\/\d{2}\/\d{2}$/],
+  ['dottedDate', /^\d{2}\.\d{2}\.\d{4}$/],
   ['englishDate', /^[A-Z][a-z]+ \d{1,2}(st|nd|rd|th), \d{4}$/],
   ['plainEnglishDate', /^[A-Z][a-z]+ \d{1,2}, \d{4}$/],
   ['time', /^\d{2}:\d{2}(:\d{2})?$/],
   ['timeRange', /^\d{2}:\d{2}-\d{2}:\d{2}$/],
+  ['number', /^-?(0|[1-9]\d{0,14})(\.\d{1,10})?$/],
 ]
 
 export const unknownShape: Shape = {
   kinds: new Set(),
   format: undefined,
+  texts: [],
   item: undefined,
   fields: new Map(),
   isMap: false,
 }
+
+/** With more different texts than this, they name things and are no set of states. */
+const maxTexts = 24
 
 /** Learns a shape from examples. `maps` names fields that are known to be maps, `isMap` says it of the whole. */
 export function shapeOf(
@@ -79,6 +91,7 @@ export function shapeOf(
   return {
     kinds: new Set(values.map(kindOf)),
     format: texts.length === 0 ? undefined : format,
+    texts: fewOf(texts),
     item: items.length === 0 ? undefined : shapeOf(items, maps),
     fields: new Map(fields),
     isMap: isMap || isMapOf(objects),
@@ -93,11 +106,10 @@ export function valueShapeOf(shape: Shape): Shape {
 function mergedShape(shapes: readonly Shape[]): Shape {
   const names = [...new Set(shapes.flatMap((shape) => [...shape.fields.keys()]))]
   const objects = shapes.filter(({ kinds }) => kinds.has('object'))
-  const formats = new Set(shapes.map(({ format }) => format))
   const items = shapes.flatMap(({ item }) => (item === undefined ? [] : [item]))
   return {
     kinds: new Set(shapes.flatMap(({ kinds }) => [...kinds])),
-    format: formats.size === 1 ? [...formats][0] : undefined,
+    ...mergedTexts(shapes.filter(({ kinds }) => kinds.has('text'))),
     item: items.length === 0 ? undefined : mergedShape(items),
     fields: new Map(
       names.map((name) => {
@@ -118,6 +130,31 @@ function isMapOf(objects: readonly Readonly<Record<string, Json>>[]): boolean {
   const [first] = filled
   if (first === undefined) return false
   return !Object.keys(first).some((name) => filled.every((object) => Object.hasOwn(object, name)))
+}
+
+const isoFormats: ReadonlySet<TextFormat | undefined> = new Set([
+  'date',
+  'zonedDateTime',
+  'dateTime',
+  'spacedDateTime',
+  'dateTimeMinutes',
+  'dateOrDateTime',
+])
+
+/** How the texts of several shapes are written; those of which nothing but empty texts were seen say nothing. */
+function mergedTexts(shapes: readonly Shape[]): Pick<Shape, 'format' | 'texts'> {
+  const telling = shapes.filter(({ format, texts }) => format !== undefined || texts.length > 0)
+  const formats = new Set(telling.map(({ format }) => format))
+  const isIso = [...formats].every((format) => isoFormats.has(format))
+  const [first] = formats
+  const format = formats.size <= 1 ? first : isIso ? 'dateOrDateTime' : undefined
+  const isFew = shapes.every(({ texts }) => texts.length > 0)
+  return { format, texts: isFew ? fewOf(shapes.flatMap(({ texts }) => texts)) : [] }
+}
+
+function fewOf(texts: readonly string[]): readonly string[] {
+  const different = [...new Set(texts)]
+  return different.length > maxTexts ? [] : different
 }
 
 function kindOf(value: Json): Kind {

@@ -1,18 +1,18 @@
-import type { Json } from '../../src/domain/json.ts'
 import { type DatabaseConfig, isServiceError } from '../../src/index.ts'
 import { type Desk, openDesk, type Run } from '../desk.ts'
 import { groupBy } from '../group.ts'
 import type { Recorder } from '../report.ts'
 import { type Call, Stage, type World } from '../stage.ts'
-import { type Case, type Domain, inputsOf } from './cases.ts'
+import { type Case, type Domain, flawOf } from './cases.ts'
 import { controlRules } from './control-rules.ts'
-import { domainTools, type Learned, learn } from './domain-tools.ts'
+import { domainTools, type Learned, learn, type Registered } from './domain-tools.ts'
 import { expressionRules } from './expression-rules.ts'
-import { liveDomains } from './live/domains.ts'
+import { findLiveTools, type LiveTools } from './live/domains.ts'
 import { liveStage } from './live/stage.ts'
-import { type Playbook, playbookOf, type RuleBook } from './playbook.ts'
+import type { RuleBook } from './playbook.ts'
 import { runFault } from './verdict.ts'
 import { controlWorld, recordedWorld } from './worlds.ts'
+import { writePlaybook } from './write-playbook.ts'
 
 const suite = 'sopbench'
 
@@ -34,52 +34,54 @@ export async function runDomain(
   recorder: Recorder,
 ): Promise<void> {
   const learned = learn(domain)
-  const tiers = tiersOf(domain, learned).filter(({ name }) =>
+  const live = await liveToolsOf(domain.name)
+  const tiers = tiersOf(domain, learned, live).filter(({ name }) =>
     recorder.wants(suite, domain.name, name),
   )
   const cases = domain.cases.filter(({ id }) => recorder.wantsCase(id))
-  if (tiers.length === 0 || cases.length === 0) return
-  const record = (tier: string, one: Case, failure: string | undefined) =>
-    recorder.record({ suite, domain: domain.name, tier }, one.id, one.expected.outcome, failure)
-  const stage = new Stage()
-  const desk = await openedDesk(config, domain, learned, stage)
-  if (desk instanceof Error) {
-    for (const { name } of tiers) for (const one of cases) record(name, one, messageOf(desk))
-    return
+  const record = (tier: string, id: string, expected: Outcome, failure: string | undefined) =>
+    recorder.record({ suite, domain: domain.name, tier }, id, expected, failure)
+  for (const { name } of tiers) {
+    for (const { id, outcome, reason } of domain.flaws?.cases ?? []) {
+      if (recorder.wantsCase(id)) record(name, id, outcome, reason)
+    }
   }
-  await using _open = desk
+  if (tiers.length === 0 || cases.length === 0) return
+  const stage = new Stage()
+  const registered = domainTools(domain, learned, stage)
+  await using desk = await openDesk(config, registered.tools)
   for (const tier of tiers) {
     // Cases of one policy run one after the other, so that a procedure changes its version as rarely as it may.
     for (const one of [...groupBy(cases, ({ policy }) => JSON.stringify(policy)).values()].flat()) {
-      record(tier.name, one, await faultOf(one, domain, learned, tier, desk, stage))
+      const fault = await faultOf(one, domain, learned, registered, tier, desk, stage)
+      record(tier.name, one.id, one.expected.outcome, fault)
     }
   }
 }
 
-/** A domain whose tools cannot be registered fails by itself, and not the others with it. */
-async function openedDesk(
-  config: DatabaseConfig,
-  domain: Domain,
-  learned: Learned,
-  stage: Stage,
-): Promise<Desk | Error> {
-  try {
-    return await openDesk(config, domainTools(domain, learned, stage))
-  } catch (error) {
-    if (isServiceError(error) && error.code === 'TOOL_INVALID') return error
-    throw error
-  }
-}
+type Outcome = Case['expected']['outcome']
 
 function messageOf(error: Error): string {
   const details = isServiceError(error) ? ` ${JSON.stringify(error.details)}` : ''
   return `${error.name}: ${error.message}${details}`
 }
 
-function tiersOf(domain: Domain, learned: Learned): readonly Tier[] {
+/** A file of tools that cannot be loaded fails the cases of tier 3, with the reason. */
+async function liveToolsOf(domain: string): Promise<LiveTools | Error | undefined> {
+  try {
+    return await findLiveTools(domain)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+function tiersOf(
+  domain: Domain,
+  learned: Learned,
+  live: LiveTools | Error | undefined,
+): readonly Tier[] {
   const { tools } = domain
-  const live = liveDomains[domain.name]
-  const rules = expressionRules(tools, learned)
+  const rules = expressionRules(tools, learned, (part) => flawOf(domain, part))
   return [
     {
       name: '1',
@@ -95,7 +97,17 @@ function tiersOf(domain: Domain, learned: Learned): readonly Tier[] {
     },
     ...(live === undefined
       ? []
-      : [{ name: '3', mark: 'RULES', rules, stage: (one: Case) => liveStage(one, tools, live) }]),
+      : [
+          {
+            name: '3',
+            mark: 'RULES',
+            rules,
+            stage: (one: Case) => {
+              if (live instanceof Error) throw live
+              return liveStage(one, tools, live)
+            },
+          },
+        ]),
   ]
 }
 
@@ -103,12 +115,15 @@ async function faultOf(
   one: Case,
   domain: Domain,
   learned: Learned,
+  registered: Registered,
   tier: Tier,
   desk: Desk,
   stage: Stage,
 ): Promise<string | undefined> {
   try {
-    const playbook = writePlaybook(one, domain, learned, tier)
+    const playbook = writePlaybook(domain, learned, one.procedure, { ...tier, policy: one.policy })
+    const flaw = playbook.tools.find((tool) => registered.flaws.has(tool))
+    if (flaw !== undefined) throw new Error(`${flaw}: ${registered.flaws.get(flaw)}`)
     await desk.serve(playbook.definition)
     const { world, fault } = tier.stage(one)
     stage.set(world)
@@ -118,46 +133,4 @@ async function faultOf(
     if (!(error instanceof Error)) throw error
     return messageOf(error)
   }
-}
-
-function writePlaybook(one: Case, domain: Domain, learned: Learned, tier: Tier): Playbook {
-  const { tools, procedures, cases, name } = domain
-  const procedure = procedures.find(({ id }) => id === one.procedure)
-  const goal = tools.tools[one.goal]
-  if (procedure === undefined || goal === undefined) {
-    throw new Error(`${one.procedure} or its goal ${one.goal} is not described`)
-  }
-  const requests = cases.filter((other) => other.procedure === procedure.id)
-  const inputs = inputsOf(goal).map((input) => input.name)
-  const given = (input: string) => requests.filter(({ goalArgs }) => Object.hasOwn(goalArgs, input))
-  return playbookOf({
-    procedure,
-    key: procedureKey(procedure.id, tier.mark),
-    category: name,
-    rules: tier.rules,
-    policy: one.policy,
-    inputs: Object.fromEntries(
-      [...learned.inputs].map(([input, shape]) => [
-        input,
-        { type: [...shape.kinds].map(jsonType) },
-      ]),
-    ),
-    goalInputs: {
-      always: inputs.filter((input) => given(input).length === requests.length),
-      sometimes: inputs.filter((input) => {
-        const count = given(input).length
-        return count > 0 && count < requests.length
-      }),
-    },
-  })
-}
-
-function jsonType(kind: string): Json {
-  return kind === 'text' ? 'string' : kind === 'list' ? 'array' : kind
-}
-
-/** A key from a procedure's id, at most 64 characters: the end tells variants apart, so the middle gives way. */
-function procedureKey(id: string, mark: string): string {
-  const key = `${mark}_${id}`.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
-  return key.length <= 64 ? key : `${key.slice(0, 40)}_${key.slice(-23)}`
 }

@@ -3,6 +3,7 @@ import { isSame } from '../same.ts'
 import type { Call } from '../stage.ts'
 import type { Case } from './cases.ts'
 import { isSameLeaf, leafText } from './clauses.ts'
+import { plainName } from './names.ts'
 import type { Playbook } from './playbook.ts'
 
 /** What is wrong with how a run ended, told from the record and from the calls that the tools counted. */
@@ -56,7 +57,7 @@ function goalFault(
   })
   const made = calls.filter(({ tool, args }) => tool === one.goal && isSame(args, one.goalArgs))
   const others = run.steps.filter(
-    (row) => row.tool === one.goal && row.status !== 'skipped' && !rows.includes(row),
+    (row) => row.tool === plainName(one.goal) && row.status !== 'skipped' && !rows.includes(row),
   )
   const [row] = rows
   if (rows.length !== 1 || row === undefined) return `${rows.length} goal steps ran, expected 1`

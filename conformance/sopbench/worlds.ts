@@ -64,7 +64,7 @@ function recordedAnswer(one: Case, tool: string, args: JsonObject): Json {
   const recorded = findAnswer(one, tool, args)
   if (recorded === undefined) throw new NotRecorded(`${tool} of ${JSON.stringify(args)}`)
   if (!recorded.ok) throw new ToolRefused('it refused when it was recorded')
-  return recorded.value ?? done
+  return recorded.value === undefined ? done : recorded.value
 }
 
 const done: Json = { done: true }

@@ -1,5 +1,6 @@
 import type { Reason } from './escalation.ts'
 import type { Calendar } from './expression.ts'
+import type { FailureKind } from './failure.ts'
 import type { Id } from './ids.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Principal } from './principal.ts'
@@ -122,6 +123,8 @@ export interface AttemptRecord {
 export interface StepError {
   readonly code: string
   readonly message: string
+  /** What sort of failure it was, where the code does not tell. */
+  readonly kind?: FailureKind | undefined
 }
 
 /** Something that was said while a step waited for a person. */

@@ -1,6 +1,12 @@
 import { storedValue } from '../domain/canonical.ts'
-import { type ExecutionStart, isStepEnded, type StepRow } from '../domain/execution.ts'
+import {
+  type ExecutionStart,
+  isStepEnded,
+  type StepError,
+  type StepRow,
+} from '../domain/execution.ts'
 import type { Scope } from '../domain/expression.ts'
+import { failureKindOf } from '../domain/failure.ts'
 import {
   isJsonObject,
   type Json,
@@ -277,8 +283,12 @@ function stepView(state: ExecutionState, row: StepRow): JsonObject {
     attempts: row.attempt,
     ...(completed && { output: row.output }),
     ...(completed && row.attempt === 0 && itemsView(state, row)),
-    ...(row.error !== null && { error: { code: row.error.code, message: row.error.message } }),
+    ...(row.error !== null && { error: errorView(row.error) }),
   }
+}
+
+function errorView({ code, message, kind = failureKindOf(code) }: StepError): JsonObject {
+  return { code, kind, message }
 }
 
 /** What became of each item of a list, once its loop is done. */

@@ -1,4 +1,5 @@
 import type { AttemptRecord, AttemptResult, StepRow } from '../domain/execution.ts'
+import type { FailureKind } from '../domain/failure.ts'
 import type { Json } from '../domain/json.ts'
 import type { ToolNode } from './plan.ts'
 
@@ -15,7 +16,22 @@ export type ToolObservation =
 /** What is to be done after attempts that did not complete the step. */
 export type NextAttempt =
   | { readonly kind: 'again'; readonly notBefore: number }
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  | {
+      readonly kind: 'failed'
+      readonly code: string
+      readonly message: string
+      readonly failure: FailureKind
+    }
+
+/** What a step fails with whose last attempt came to this. */
+const failureKinds: { readonly [R in AttemptRecord['result']]: FailureKind } = {
+  refused: 'refused',
+  failed: 'failed',
+  error: 'unknown',
+  timeout: 'timeout',
+  interrupted: 'unknown',
+  invalid: 'invalid',
+}
 
 /** The longest wait between two attempts, whatever the factor makes of it. */
 const maxRetryDelayMs = 10 * 60_000
@@ -54,7 +70,12 @@ export function nextAttempt(
   const mayRepeat = contract.effect === 'read' || contract.idempotent
   const used = row.attempts?.filter(({ result }) => result !== 'interrupted').length ?? 0
   const attemptsLeft = mayRepeat && used < node.retry.maxAttempts
-  const failed: NextAttempt = { kind: 'failed', code: last.code, message: last.message }
+  const failed: NextAttempt = {
+    kind: 'failed',
+    code: last.code,
+    message: last.message,
+    failure: failureKinds[last.result],
+  }
   const again: NextAttempt = {
     kind: 'again',
     notBefore: last.endedAt + retryDelayMs(node.retry, used),
@@ -82,6 +103,7 @@ function unknownOutcome(last: AttemptRecord): NextAttempt {
     kind: 'failed',
     code: 'outcome_unknown',
     message: `Attempt ${last.attempt} ended without an answer: ${last.message}`,
+    failure: 'unknown',
   }
 }
 

@@ -1,5 +1,6 @@
 import { sha256 } from '../domain/canonical.ts'
 import type { ExecutionStart, StepRow } from '../domain/execution.ts'
+import type { FailureKind } from '../domain/failure.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import type { ExecutionState } from './apply.ts'
 import { evaluateAll, evaluateCondition, resolve, scopeOf } from './evaluate.ts'
@@ -100,8 +101,15 @@ export function toolCallOf(node: ToolNode, pinned: PinnedTool, notBefore: number
   }
 }
 
-export function failedRow(row: StepRow, code: string, message: string, endedAt: number): StepRow {
-  return { ...row, status: 'failed', error: { code, message }, endedAt }
+export function failedRow(
+  row: StepRow,
+  code: string,
+  message: string,
+  endedAt: number,
+  kind?: FailureKind,
+): StepRow {
+  const error = { code, message, ...(kind !== undefined && { kind }) }
+  return { ...row, status: 'failed', error, endedAt }
 }
 
 export function completedRow(row: StepRow, output: Json, endedAt: number): StepRow {

@@ -316,7 +316,7 @@ function goOnWithTool(plan: Plan, row: StepRow, at: number): Command {
   const next = nextAttempt(node, pinned.contract, row)
   if (next.kind === 'failed') {
     const endedAt = row.attempts?.at(-1)?.endedAt ?? at
-    return { kind: 'record', row: failedRow(row, next.code, next.message, endedAt) }
+    return { kind: 'record', row: failedRow(row, next.code, next.message, endedAt, next.failure) }
   }
   const again = { ...row, attempt: row.attempt + 1 }
   return {

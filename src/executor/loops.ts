@@ -87,8 +87,8 @@ function advanceRounds(plan: Plan, state: ExecutionState, node: PlanNode, frame:
   const last = results[begun - 1]
   const end = (ended: StepRow): LoopStep => ({ kind: 'end', row: ended })
   if (last?.status !== 'completed') {
-    const { code = 'tool_failed', message = '' } = last?.error ?? {}
-    return end(failedRow(row, code, message, at))
+    const { code = 'tool_failed', message = '', kind } = last?.error ?? {}
+    return end(failedRow(row, code, message, at, kind))
   }
   const scope = scopeOf(plan, state, at, { iteration: row.iteration, output: last.output })
   const isDone = evaluateCondition(rounds.until, scope)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Said, StepRow } from '../domain/execution.ts'
+import { failureKinds } from '../domain/failure.ts'
 import { anyJson, instant } from './shapes.ts'
 
 /** One step of a run, as it is answered. */
@@ -21,7 +22,13 @@ export const stepOutput = z.object({
   tool: z.string().nullable(),
   input: anyJson,
   output: anyJson,
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  error: z
+    .object({
+      code: z.string(),
+      message: z.string(),
+      kind: z.enum(failureKinds).optional().describe('What sort of failure, of a tool that failed'),
+    })
+    .nullable(),
   attempts: z.int().describe('Attempts begun'),
   failedAttempts: z
     .array(

@@ -109,9 +109,20 @@ test('a step that may fail must be guarded, and one that ends the run with it ne
   expect(
     found([
       look('a', optional),
-      use('b', "steps.a.status == 'failed' && steps.a.error.code != ''"),
+      use('b', "steps.a.status == 'failed' && steps.a.error.code != 'tool_timeout'"),
     ]),
   ).toEqual([])
+})
+
+test('what a failure was is compared with what it can be', () => {
+  const asks = (test: string) =>
+    found([look('a', optional), use('b', `steps.a.status == 'failed' && steps.a.error.${test}`)])
+
+  expect(asks("kind == 'refused'")).toEqual([])
+  expect(asks("code in ['tool_failed', 'tool_timeout']")).toEqual([])
+  expect(asks("kind == 'refussed'")).toEqual(['impossible-value steps[1].compute.used'])
+  expect(asks("code == 'refused'")).toEqual(['impossible-value steps[1].compute.used'])
+  expect(asks('sort == 1')).toEqual(['unknown-reference steps[1].compute.used'])
 })
 
 const branches = {

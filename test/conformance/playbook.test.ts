@@ -48,7 +48,7 @@ function checked(document: Json, tools: readonly Tool[]) {
 it('looks up, requires, looks up, requires, and then does it', () => {
   const { definition, errors } = checked(
     playbookOf(plan).definition,
-    domainTools(rental, learned, new Stage()),
+    domainTools(rental, learned, new Stage()).tools,
   )
 
   expect(errors).toEqual([])

@@ -83,31 +83,31 @@ describe('a rule in words', () => {
       ['username'],
       [...member, ...time],
       'completed years from joined to interaction_time >= 1',
-      "yearsBetween(timestamp($find_member.joined), timestamp($get_time + 'Z')) >= 1",
+      'yearsBetween(parseDate($find_member.joined), parseDate($get_time)) >= 1',
     ],
     [
       ['from_date'],
       time,
       'from_date - interaction_time >= policy.notice hours',
-      "has(input.from_date) && hoursBetween(timestamp($get_time + 'Z'), timestamp(input.from_date)) >= policy.notice",
+      'has(input.from_date) && hoursBetween(parseDate($get_time), parseDate(input.from_date)) >= policy.notice',
     ],
     [
       ['machine_id'],
       [...machine, ...time],
       'today <= service_due, on whole dates',
-      "date(timestamp($get_time + 'Z')) <= date(timestamp($find_machine.service_due + 'Z'))",
+      'date(parseDate($get_time)) <= date(parseDate($find_machine.service_due))',
     ],
     [
       [],
       time,
       'policy.opening <= time of interaction_time',
-      "policy.opening <= string(timestamp($get_time + 'Z')).substring(11, 16)",
+      'policy.opening <= string(parseDate($get_time)).substring(11, 16)',
     ],
     [
       ['machine_id', 'from_date', 'to_date'],
       machine,
       'for every night from from_date to to_date: the date is in free_dates',
-      'has(input.from_date) && has(input.to_date) && daysBetween(timestamp(input.from_date), timestamp(input.to_date)) >= 0 && range(daysBetween(timestamp(input.from_date), timestamp(input.to_date))).all(day, string(addDays(timestamp(input.from_date), day)).substring(0, 10) in $find_machine.free_dates)',
+      'has(input.from_date) && has(input.to_date) && daysBetween(parseDate(input.from_date), parseDate(input.to_date)) >= 0 && range(daysBetween(parseDate(input.from_date), parseDate(input.to_date))).all(day, string(addDays(parseDate(input.from_date), day)).substring(0, 10) in $find_machine.free_dates)',
     ],
     [
       ['username'],
@@ -125,7 +125,31 @@ describe('a rule in words', () => {
       ['from_date'],
       [],
       'the text is YYYY-MM-DD',
-      "has(input.from_date) && input.from_date.matches('[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])')",
+      "has(input.from_date) && isDate(input.from_date, 'YYYY-MM-DD')",
+    ],
+    [
+      ['username'],
+      member,
+      'every booking has status "returned" and deposit >= 100',
+      "$find_member.bookings.all(x, x.status == 'returned') && $find_member.deposit >= 100",
+    ],
+    [
+      ['username', 'machine_id'],
+      member,
+      'no machine_id is given, or it is not the case that machine_id is in lent',
+      '(!has(input.machine_id) || (has(input.machine_id) && !(input.machine_id in $find_member.lent)))',
+    ],
+    [
+      ['username'],
+      [...member, 'get_everything'],
+      'no other member has a booking that is open',
+      "has(input.username) && !$get_everything.members.exists(x, x != input.username && $get_everything.members[x].bookings.exists(y, y.status == 'open'))",
+    ],
+    [
+      ['username', 'amount'],
+      member,
+      '(tier is "Gold" or tier is "Silver") and amount x 1.1, rounded to whole numbers, <= deposit',
+      "has(input.amount) && (($find_member.tier == 'Gold' || $find_member.tier == 'Silver') && round(input.amount * 1.1) <= $find_member.deposit)",
     ],
   ])('of %j by %j: %s', (inputs, via, holdsWhen, expected) => {
     const { when } = translated([inputs, via, holdsWhen])
@@ -153,6 +177,11 @@ describe('a rule in words', () => {
       'whether the last day counts',
     ],
     [['username'], ['find_nobody'], 'deposit >= 5', 'there is no tool find_nobody'],
+    [['username'], member, 'the username is not taken', 'is not understood'],
+    [['username'], member, 'lent contains soap', 'is not understood'],
+    [['username'], member, 'no booking is late', 'is not understood'],
+    [['username'], member, 'joined + 3 months <= interaction_time', 'is not understood'],
+    [['username'], member, 'deposit, rounded to the next prime, >= 5', 'rounded to the next prime'],
   ])('of %j by %j is refused: %s', (inputs, via, holdsWhen, why) => {
     expect(() => translated([inputs, via, holdsWhen])).toThrow(why)
   })

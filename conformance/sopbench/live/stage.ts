@@ -3,6 +3,7 @@ import type { Run } from '../../desk.ts'
 import { differenceOf } from '../../same.ts'
 import type { Call, World } from '../../stage.ts'
 import type { Case, DomainTools } from '../cases.ts'
+import { plainName } from '../names.ts'
 import { type LiveTool, type State, stateOf } from './state.ts'
 
 /** Tier 3: the tools act on the state of the case, and the whole of it is compared afterwards. */
@@ -40,7 +41,7 @@ function endFault(
   }
   const result = expected.result ?? null
   if (result === null) return undefined
-  const output: Json = run.steps.findLast(({ tool }) => tool === goal)?.output ?? null
+  const output: Json = run.steps.findLast(({ tool }) => tool === plainName(goal))?.output ?? null
   const other = differenceOf(output, result)
   return other === undefined ? undefined : `result of ${goal}: ${other}`
 }

@@ -1,9 +1,19 @@
 import { Untranslatable } from '../playbook.ts'
 import { type Shape, valueShapeOf } from '../shape.ts'
-import { fieldOf, findFieldOf, findNoun, only } from './nouns.ts'
+import {
+  fieldOf,
+  findFieldOf,
+  findNoun,
+  idWords,
+  namedBy,
+  nameWords,
+  only,
+  recordOf,
+} from './nouns.ts'
 import { hasAll, sameWords, wordsOf } from './phrase.ts'
 import type { RuleScope } from './scope.ts'
-import { operand, type Term } from './term.ts'
+import type { Term } from './term.ts'
+import { findRequested } from './values.ts'
 
 /** A list or map to go through, and what its items are. */
 export interface Collection {
@@ -19,8 +29,13 @@ export function findCollection(scope: RuleScope, phrase: string): Collection {
   const words = wordsOf(phrase)
   const [, field, owner] = /^(.+?) (?:of|in|from) (.+)$/.exec(phrase.trim()) ?? []
   const found =
-    (field === undefined || owner === undefined ? undefined : findFieldOf(scope, field, owner)) ??
-    findNoun(scope, phrase) ??
+    (field === undefined || owner === undefined
+      ? undefined
+      : listed(findFieldOf(scope, field, owner))) ??
+    listed(findRequested(scope, phrase)) ??
+    listed(findNoun(scope, phrase)) ??
+    findOfKind(scope, field ?? phrase, owner) ??
+    findListAnswer(scope, words) ??
     findListLike(scope, words) ??
     findInState(scope, words) ??
     findHolder(scope, phrase, field, owner)
@@ -32,7 +47,9 @@ export function findCollection(scope: RuleScope, phrase: string): Collection {
   const name = found.cel.endsWith('.output') ? '' : (found.cel.split('.').at(-1) ?? '')
   const keyed = scope.learned.mapKeys.get(name) ?? sourceKeys(scope, found)
   const ofKey = keyed === undefined ? [] : wordsOf(keyed).filter((word) => !idWords.has(word))
-  const itemWords = wordsOf(field ?? phrase).slice(-1)
+  const allWords = wordsOf(field ?? phrase)
+  const telling = allWords.filter((word) => !idWords.has(word))
+  const itemWords = (telling.length > 0 ? telling : allWords).slice(-1)
   return {
     list: found,
     item,
@@ -41,8 +58,6 @@ export function findCollection(scope: RuleScope, phrase: string): Collection {
     keyWords: ofKey.length > 0 ? ofKey : itemWords,
   }
 }
-
-const idWords = new Set(['id', 'code', 'number', 'name', 'key'])
 
 /** What the keys of a tool's answer are, by the map that it reads. */
 function sourceKeys(scope: RuleScope, { cel }: Term): string | undefined {
@@ -54,6 +69,31 @@ function sourceKeys(scope: RuleScope, { cel }: Term): string | undefined {
   return scope.learned.mapKeys.get(name ?? '')
 }
 
+/** `waitlisted classes`: the list `waitlisted`, where classes are a kind of record. */
+function findOfKind(scope: RuleScope, phrase: string, owner: string | undefined): Term | undefined {
+  const [, name = '', noun = ''] = /^(\w+) ([a-z]+)$/.exec(phrase) ?? []
+  const [kind = ''] = wordsOf(noun)
+  const isKind = [...scope.learned.mapKeys].some(
+    ([map, key]) => wordsOf(map).includes(kind) || namedBy(key).includes(kind),
+  )
+  if (!isKind) return undefined
+  const found = owner === undefined ? undefined : findFieldOf(scope, name, owner)
+  return listed(found) ?? listed(findNoun(scope, name))
+}
+
+/** The one list or map among the answers that goes by the name. */
+function findListAnswer(scope: RuleScope, words: readonly string[]): Term | undefined {
+  const named = scope
+    .sources()
+    .filter((source) => nameWords(source).some((name) => sameWords(name, words)))
+  return only(named.flatMap(({ output }) => listed(output) ?? []))
+}
+
+/** A value, if it is a list or a map. */
+function listed(term: Term | undefined): Term | undefined {
+  return term?.shape.kinds.has('list') || term?.shape.isMap ? term : undefined
+}
+
 /** `product of the cart`: the cart itself, whose items are called products. */
 function findHolder(
   scope: RuleScope,
@@ -63,7 +103,9 @@ function findHolder(
 ): Term | undefined {
   const holder = owner === undefined ? undefined : findNoun(scope, owner)
   const isKind =
-    / in | from /.test(phrase) || findInState(scope, wordsOf(field ?? '')) !== undefined
+    / in | from /.test(phrase) ||
+    /^(?:entry|item|element|member|value|key|one|part)s?$/.test(field ?? '') ||
+    findInState(scope, wordsOf(field ?? '')) !== undefined
   const isList = holder?.shape.kinds.has('list') === true || holder?.shape.isMap === true
   return isKind && isList ? holder : undefined
 }
@@ -97,14 +139,9 @@ function findInState(scope: RuleScope, words: readonly string[]): Term | undefin
 /** The record that a text is the key of: `CS101` of an enrolled course in the map of courses. */
 export function recordOfKey(
   scope: RuleScope,
-  key: string,
+  key: Term,
   words: readonly string[],
+  except?: Term,
 ): Term | undefined {
-  const map = findInState(scope, words.slice(-1))
-  if (map === undefined || !map.shape.isMap) return undefined
-  return {
-    cel: `${map.cel}[${key}]`,
-    shape: valueShapeOf(map.shape),
-    guards: [...map.guards, `${key} in ${operand(map.cel)}`],
-  }
+  return words.length === 0 ? undefined : recordOf(scope, key, words.slice(-1), except)
 }

@@ -1,4 +1,4 @@
-import { findCollection } from './collections.ts'
+import { findListValue } from './lists.ts'
 import { findFieldOf, nameWords } from './nouns.ts'
 import { wordsOf } from './phrase.ts'
 import { collected, dividedGuards, inItem } from './quantifiers.ts'
@@ -24,11 +24,6 @@ export function findCount(reader: Reader, text: string): Term | undefined {
   const phrase = counted[1] ?? ''
   const known = countedBy(scope, phrase)
   if (known !== undefined) return known
-  const whose = filteredPhrase(phrase)
-  if (whose !== undefined) {
-    const { cel, guards } = collected(reader, whose.noun, whose.test)
-    return numberTerm(`size(${cel})`, guards)
-  }
   const requested = phrase.replace(/^(?:requested|asked|given|supplied|wanted|chosen) /, '')
   const input = scope.check.inputs.find(
     (name) => wordsOf(name).join() === wordsOf(requested).join(),
@@ -37,8 +32,15 @@ export function findCount(reader: Reader, text: string): Term | undefined {
     const term = scope.input(input)
     if (term.shape.kinds.has('list')) return numberTerm(`size(${term.cel})`, term.guards)
   }
-  const { list } = findCollection(scope, phrase)
-  return numberTerm(`size(${list.cel})`, list.guards)
+  const distinct = /^(?:different|distinct|unique) (.+?) (?:of|in|among|over) (.+)$/.exec(phrase)
+  if (distinct !== null) {
+    const { cel, guards, item } = collected(reader, distinct[2] ?? '', '')
+    const each = inItem(reader, item, () => readValue(reader, distinct[1] ?? ''))
+    if (each.guards.length > 0) return undefined
+    return numberTerm(`size(distinct(${operand(cel)}.map(${item.name}, ${each.cel})))`, guards)
+  }
+  const { cel, guards } = collected(reader, phrase, '')
+  return numberTerm(`size(${cel})`, guards)
 }
 
 /** A tool that answers the number itself. */
@@ -58,30 +60,15 @@ function countedBy(scope: RuleScope, phrase: string): Term | undefined {
   return found.length === 1 ? found[0]?.output : undefined
 }
 
-/** `claims whose status is «0»`: the noun, and what must hold of each. */
-function filteredPhrase(phrase: string): { noun: string; test: string } | undefined {
-  const found =
-    /^(.+?) (whose|where|that are|that is|that have|which are|which have|that|which|with (?:a |an |the )?(?=\S+ (?:is|=|<|>|«|\d|of at least))) ?(.+)$/.exec(
-      phrase,
-    )
-  if (found === null) return undefined
-  const [, noun = '', link = '', rest = ''] = found
-  if (link === 'that are' || link === 'which are' || link === 'that is')
-    return { noun, test: `it is ${rest}` }
-  if (link === 'that have' || link === 'which have') return { noun, test: `it has ${rest}` }
-  return { noun, test: link === 'that' || link === 'which' ? `it ${rest}` : rest }
-}
-
 /** Sums, largest and smallest. */
 export function findAggregate(reader: Reader, text: string): Term | undefined {
   const parts =
     /^(sum|total|average|mean|largest|smallest|highest|lowest|maximum|minimum|latest|earliest)(?: of)? (.+?) (?:over|of|in|among|across|for) (?:all |every |the )?(.+)$/.exec(
       text,
     )
-  if (parts === null) return undefined
+  if (parts === null) return findOfNumbers(reader, text)
   const [, kind = '', value = '', phrase = ''] = parts
-  const whose = filteredPhrase(phrase) ?? { noun: phrase, test: '' }
-  const { cel, guards, item } = collected(reader, whose.noun, whose.test)
+  const { cel, guards, item } = collected(reader, phrase, '')
   const each = inItem(reader, item, () => readValue(reader, value))
   const { inside, before } = dividedGuards(each, item)
   // What cannot be read of one item cannot be left out of a sum.
@@ -101,4 +88,28 @@ export function findAggregate(reader: Reader, text: string): Term | undefined {
     ...own,
     ...(isMean ? [`size(${cel}) > 0`] : []),
   ])
+}
+
+const aggregates: { readonly [word: string]: (cel: string) => string } = {
+  sum: (cel) => `sum(${cel})`,
+  total: (cel) => `sum(${cel})`,
+  largest: (cel) => `max(${cel})`,
+  highest: (cel) => `max(${cel})`,
+  maximum: (cel) => `max(${cel})`,
+  smallest: (cel) => `min(${cel})`,
+  lowest: (cel) => `min(${cel})`,
+  minimum: (cel) => `min(${cel})`,
+  average: (cel) => `sum(${cel}) / size(${cel})`,
+  mean: (cel) => `sum(${cel}) / size(${cel})`,
+}
+
+/** `sum of bags`: of a list of numbers. */
+function findOfNumbers(reader: Reader, text: string): Term | undefined {
+  const [, word = '', phrase = ''] = /^(\w+) (?:of )?(?:all |the )*([\w. ]+)$/.exec(text) ?? []
+  const write = Object.hasOwn(aggregates, word) ? aggregates[word] : undefined
+  const list = write === undefined ? undefined : findListValue(reader, phrase)
+  if (write === undefined || !list?.shape.item?.kinds.has('number')) return undefined
+  const isEmpty = word !== 'sum' && word !== 'total'
+  const guards = isEmpty ? [...list.guards, `size(${list.cel}) > 0`] : list.guards
+  return numberTerm(write(list.cel), guards)
 }

@@ -28,6 +28,23 @@ function depthOf(text: string): number {
   return [...text].reduce((depth, char) => depth + (char === '(' ? 1 : char === ')' ? -1 : 0), 0)
 }
 
+/** What stands in parentheses, where all of the text does. */
+export function withoutGroup(text: string): string {
+  const inner = /^\((.+)\)$/.exec(text)?.[1]
+  const isOne = inner !== undefined && [...closings(inner)].every((depth) => depth >= 0)
+  return isOne ? withoutGroup(inner.trim()) : text
+}
+
+/** How deep in parentheses each character stands; below zero where one closes that was not opened. */
+function* closings(text: string): Generator<number> {
+  let depth = 0
+  for (const char of text) {
+    if (char === '(') depth += 1
+    if (char === ')') depth -= 1
+    yield depth
+  }
+}
+
 /** The last place of one of the operators outside parentheses, with blanks around it. */
 export function splitLast(
   text: string,
@@ -50,12 +67,23 @@ const empty = new Set([
 
 /** The words of a phrase or a name that tell what is meant, in the singular. */
 export function wordsOf(phrase: string): readonly string[] {
-  return phrase
+  const words = phrase
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '' && !empty.has(word))
-    .map(singular)
+    .filter((word) => word !== '')
+  const telling = words.filter((word) => !empty.has(word))
+  // A field may be called by such a word alone: `value`.
+  return (telling.length > 0 ? telling : words.slice(-1)).map(singular)
+}
+
+export function isPlural(phrase: string): boolean {
+  const last =
+    phrase
+      .trim()
+      .split(/[^A-Za-z0-9]+/)
+      .at(-1) ?? ''
+  return singular(last) !== last
 }
 
 function singular(word: string): string {

@@ -2,6 +2,7 @@ import type { Json } from '../../../src/domain/json.ts'
 import type { DomainTools, ToolText } from '../cases.ts'
 import { type CheckText, inputsOf, type Leaf } from '../cases.ts'
 import type { Learned } from '../domain-tools.ts'
+import { lookupKey } from '../names.ts'
 import { type Lookup, Untranslatable } from '../playbook.ts'
 import { type Shape, unknownShape } from '../shape.ts'
 import { hasAll, wordsOf } from './phrase.ts'
@@ -27,6 +28,15 @@ export interface Item {
   readonly keyed: Term | undefined
   /** Names by which the text may refer to it. */
   readonly words: readonly string[]
+  /** The list or map that it is of; absent for a date. */
+  readonly of?: { readonly keyWords: readonly string[]; readonly isMap: boolean }
+}
+
+/** A record that a rule is about, as the one item of a list that the customer has named by its id. */
+export interface Bound {
+  readonly name: string
+  readonly list: Term
+  readonly test: string
 }
 
 /**
@@ -41,10 +51,13 @@ export class RuleScope {
   readonly lookups = new Map<string, Lookup>()
   readonly definitions = new Map<string, Term>()
   readonly items: Item[] = []
+  readonly bound: Bound[] = []
   /** Compare times by their days. */
   wholeDays = false
   /** Compare texts whatever their case. */
   ignoresCase = false
+  /** Texts that the sentence puts in order, from low to high. */
+  ranking: readonly string[] = []
   readonly #known = new Map<string, { lookup: Lookup; needs: readonly string[] }>()
 
   constructor(
@@ -94,11 +107,7 @@ export class RuleScope {
       if (constant !== undefined) return [String(constant)]
       return term?.cel === `input.${name}` ? [] : [lastName(term?.cel ?? '')]
     })
-    const key = [tool, ...renamed]
-      .join('_')
-      .toLowerCase()
-      .replace(/[^a-z0-9_]/g, '_')
-      .slice(0, 64)
+    const key = lookupKey(tool, renamed)
     const guards = args.flatMap(({ term }) => term?.guards ?? [])
     const needs = args.map(({ term }) => term?.cel ?? '')
     const filled = args.map(({ name, term, constant }) => [name, constant ?? `{{${term?.cel}}}`])

@@ -3,7 +3,9 @@ import { countOperators } from './quantified-phrases.ts'
 import type { Condition } from './term.ts'
 import type { Reader } from './values.ts'
 
-const numberWords: Readonly<Record<string, string>> = { one: '1', two: '2', three: '3', no: '0' }
+const numberWords: Readonly<Record<string, string>> = {
+  ...{ no: '0', one: '1', two: '2', three: '3', four: '4', five: '5', six: '6', ten: '10' },
+}
 
 /** `there is more than one address`, `there are no orders`, `at least two addresses exist`. */
 export function readThere(reader: Reader, text: string): Condition | undefined {
@@ -23,7 +25,7 @@ export function readThere(reader: Reader, text: string): Condition | undefined {
 
 /** `A is at least 2 days after B`, `A is within 3 hours of B`, `at most 30 days have passed since A`. */
 export function readSpan(reader: Reader, text: string): Condition | undefined {
-  const unit = '(.+? (?:minutes?|hours?|days?|nights?|weeks?))'
+  const unit = '(.+? (?:minutes?|hours?|days?|nights?|weeks?|months?|years?))'
   const passed = new RegExp(
     `^(at least|at most|more than|less than|fewer than|no more than) ${unit} (?:have|has) (?:passed|gone by|elapsed) since (.+)$`,
   ).exec(text)

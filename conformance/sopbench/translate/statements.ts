@@ -1,9 +1,22 @@
-import { compare, lowered } from './comparisons.ts'
+import { readAdjective } from './adjectives.ts'
+import { compare, lowered, requireComparable } from './comparisons.ts'
 import { readCondition } from './conditions.ts'
-import { formatPattern } from './formats.ts'
-import { fieldOf } from './nouns.ts'
+import { readDeed } from './deeds.ts'
+import { formTest } from './formats.ts'
+import { contained, findListValue, readLists } from './lists.ts'
+import { readMakeup } from './makeup.ts'
+import { fieldOf, textTerm } from './nouns.ts'
 import { readHas } from './owners.ts'
-import { type Condition, operand, quote, type Term, wholeDay } from './term.ts'
+import { withoutArticle } from './phrase.ts'
+import { isRecord, recordNamed } from './records.ts'
+import {
+  type Condition,
+  isTime,
+  negated as negatedCondition,
+  operand,
+  quote,
+  type Term,
+} from './term.ts'
 import { findValue, type Reader, readValue } from './values.ts'
 
 /** A statement with `is`, `has`, `contains` and the like. */
@@ -11,8 +24,11 @@ export function readStatement(reader: Reader, text: string): Condition | undefin
   const verb = /^(.+?),? (is|are|was|were) (not |never )?(?:exactly )?(.+)$/.exec(text)
   return (
     readOccurs(reader, text) ??
+    readLists(reader, text) ??
+    readMakeup(reader, text) ??
     readTextual(reader, text) ??
     readHas(reader, text) ??
+    readDeed(reader, text) ??
     (verb === null
       ? undefined
       : readIs(reader, verb[1] ?? '', verb[3] !== undefined, verb[4] ?? '')) ??
@@ -31,31 +47,28 @@ function readTextual(reader: Reader, text: string): Condition | undefined {
   const [, left = '', verb = '', right = ''] = parts
   const value = findValue(reader, left)
   if (value === undefined) return undefined
-  const part =
-    findValue(reader, right) ??
-    (/^\S+$/.test(right) ? { cel: quote(right), guards: [] } : undefined)
+  const isWord = /^\S+$/.test(right) && mayHold(value, right)
+  const part = findValue(reader, right) ?? (isWord ? textTerm(right) : undefined)
   if (part === undefined) return undefined
   const guards = [...value.guards, ...part.guards]
   if (value.shape.kinds.has('list') || value.shape.isMap) {
-    const cel = `${operand(part.cel)} in ${operand(value.cel)}`
-    return { cel: verb.includes('not') ? `!(${cel})` : cel, guards }
+    return negatedCondition(contained(reader, part, value), verb.includes('not'))
   }
   const name = /contain|include/.test(verb)
     ? 'contains'
     : verb.startsWith('ends')
       ? 'endsWith'
       : 'startsWith'
-  return {
-    cel: `${verb.includes('not') ? '!' : ''}${operand(value.cel)}.${name}(${part.cel})`,
-    guards,
-  }
+  const ignoresCase = value.ignoresCase || part.ignoresCase || reader.scope.ignoresCase
+  const [whole, some] = ignoresCase
+    ? [lowered(value), lowered(part)]
+    : [operand(value.cel), part.cel]
+  return negatedCondition({ cel: `${whole}.${name}(${some})`, guards }, verb.includes('not'))
 }
 
-export function contained(value: Term, list: Term): Condition {
-  return {
-    cel: `${operand(value.cel)} in ${operand(list.cel)}`,
-    guards: [...value.guards, ...list.guards],
-  }
+/** Whether a word that names nothing may be a text by itself: in a text, or where it was seen in a list. */
+function mayHold({ shape }: Term, word: string): boolean {
+  return shape.kinds.has('text') || shape.item?.texts.includes(word) === true
 }
 
 function readIs(
@@ -65,11 +78,11 @@ function readIs(
   right: string,
 ): Condition | undefined {
   const value = subject(reader, left)
+  const adjective = readQuality(reader, left, value, right)
+  if (adjective !== undefined) return negatedCondition(adjective, isNot)
   if (value === undefined) return undefined
-  const negated = (cel: string, guards: readonly string[]): Condition => ({
-    cel: isNot ? `!(${cel})` : cel,
-    guards,
-  })
+  const negated = (cel: string, guards: readonly string[]) =>
+    negatedCondition({ cel, guards }, isNot)
   if (/^(null|none|absent|missing|unset)$/.test(right)) {
     const guards = value.guards.filter((guard) => guard !== `has(${value.cel})`)
     return { cel: `${isNot ? '' : '!'}has(${value.cel})`, guards }
@@ -80,6 +93,12 @@ function readIs(
   }
   if (/^(true|set to true|false)$/.test(right)) {
     return negated(right === 'false' ? `!${operand(value.cel)}` : value.cel, value.guards)
+  }
+  const signed = /^(?:a )?(positive|negative) (?:whole number|integer)$/.exec(right)
+  if (signed !== null) {
+    const sign = signed[1] === 'positive' ? '> 0' : '< 0'
+    const whole = `floor(${value.cel}) == ${operand(value.cel)}`
+    return negated(`${whole} && ${operand(value.cel)} ${sign}`, value.guards)
   }
   const whole = /^(?:a )?(?:whole number|integer)(?: (?:from|between) (.+) (?:to|and) (.+))?$/.exec(
     right,
@@ -107,20 +126,41 @@ function readIs(
     const sign = { positive: '> 0', negative: '< 0', zero: '== 0' }[right]
     return negated(`${operand(value.cel)} ${sign}`, value.guards)
   }
-  const form = formatPattern(right)
-  if (form !== undefined)
-    return negated(`${operand(value.cel)}.matches(${quote(form)})`, value.guards)
+  const ofKind = /^of (?:the )?(\w+) (.+)$/.exec(right)
+  if (ofKind !== null) {
+    const said = readHas(reader, `${left} has ${ofKind[1]} ${ofKind[2]}`)
+    return said === undefined ? undefined : negatedCondition(said, isNot)
+  }
+  if (/^(?:even|odd)$/.test(right)) {
+    return negated(`${operand(value.cel)} % 2 == ${right === 'even' ? 0 : 1}`, value.guards)
+  }
+  const form = formTest(value.cel, right)
+  if (form !== undefined) return negated(form, value.guards)
   const isIn =
     /^(?:a |an |one of the )?(?:key|entry|member|element|item|one)s? (?:of|in) (.+)$/.exec(right) ??
     /^(?:in|among|listed in|contained in|part of|included in) (.+)$/.exec(right)
   if (isIn !== null) {
-    const list = findValue(reader, isIn[1] ?? '') ?? undefined
-    if (list !== undefined && (list.shape.kinds.has('list') || list.shape.isMap)) {
-      return negated(contained(value, list).cel, [...value.guards, ...list.guards])
+    const list = findListValue(reader, isIn[1] ?? '')
+    if (list !== undefined) {
+      return negatedCondition(contained(reader, value, list), isNot)
     }
   }
   if (isIn !== null && !/^one/.test(right)) return undefined
   return isOneOf(reader, value, right, isNot)
+}
+
+/** `the booking is paid`, `the guest is vip`, `it is the default`: what a word says of a record. */
+function readQuality(
+  reader: Reader,
+  left: string,
+  value: Term | undefined,
+  right: string,
+): Condition | undefined {
+  const word = withoutArticle(right)
+  if (!/^[a-z][\w-]*(?: [a-z][\w-]*)?$/i.test(word)) return undefined
+  const named = recordNamed(reader, left)
+  const record = named ?? (value !== undefined && isRecord(value) ? value : undefined)
+  return record === undefined ? undefined : readAdjective(record, word)
 }
 
 /** `«0» or «1»`, `Health, Dental or Vision`, a single value or word. */
@@ -134,13 +174,10 @@ function isOneOf(
   const value = subject.shape.kinds.has('object') ? fieldOf(subject, 'status') : subject
   if (value === undefined) return undefined
   const list = listNamed(reader, text)
-  if (list !== undefined) {
-    const { cel, guards } = contained(value, list)
-    return { cel: isNot ? `!(${cel})` : cel, guards }
-  }
+  if (list !== undefined) return negatedCondition(contained(reader, value, list), isNot)
   const isText = value.shape.kinds.has('text')
-  const isListed =
-    /^(?:either|one of|any of)\b/.test(text) || subject.cel !== reader.scope.items.at(-1)?.self.cel
+  const isNamed = /^(?:either|one of|any of)\b/.test(text)
+  const isListed = isNamed || subject.cel !== reader.scope.items.at(-1)?.self.cel
   const words = text
     .replace(/^(?:either|one of|any of|exactly|one of the values) /, '')
     .split(/, or |, and |, | or | and /)
@@ -151,11 +188,14 @@ function isOneOf(
     const known = findValue(reader, word)
     if (known !== undefined) return known
     // A word that names nothing is a text by itself, where texts are what it is compared with.
-    const isWord = isText && isListed && /^[\w-]+$/.test(word)
+    const isFree = value === subject && (isNamed || !value.cel.startsWith('input.'))
+    const isSeen = isFree || value.shape.texts.includes(word)
+    const isWord = isText && !isTime(value) && isListed && isSeen && /^[\w-]+$/.test(word)
     return isWord ? { ...value, cel: quote(word), guards: [] } : undefined
   })
   const [first] = terms
   if (first === undefined || terms.some((term) => term === undefined)) return undefined
+  for (const term of terms) if (term !== undefined) requireComparable(value, term)
   if (terms.length === 1) return compare(reader, value, isNot ? '!=' : '==', first)
   const ignoresCase = value.ignoresCase || reader.scope.ignoresCase
   const texts = terms.flatMap((term) =>
@@ -182,16 +222,14 @@ function subject(reader: Reader, phrase: string): Term | undefined {
     only !== undefined
   ) {
     const input = scope.input(only)
-    scope.definitions.set('midnight', dayOfText(input))
+    scope.definitions.set('midnight', {
+      ...input,
+      cel: `date(parseDate(${input.cel}))`,
+      isMoment: true,
+    })
     return input
   }
   return findValue(reader, text)
-}
-
-/** The midnight of the day that a text begins with. */
-function dayOfText(input: Term): Term {
-  const cel = `timestamp(${input.cel}.substring(0, 10))`
-  return { ...wholeDay({ ...input, cel, isMoment: true }), cel, isMoment: true }
 }
 
 /** `the order exists`, `the booking is there`. */
@@ -221,8 +259,7 @@ function listNamed(reader: Reader, text: string): Term | undefined {
   const name = /^(?:one of|any of) (?:the )?(?:entries of |values of |items of )?([\w. ]+)$/.exec(
     text,
   )?.[1]
-  const list = name === undefined ? undefined : findValue(reader, name)
-  return list?.shape.kinds.has('list') || list?.shape.isMap ? list : undefined
+  return name === undefined ? undefined : findListValue(reader, name)
 }
 
 /** `code does not occur in coupons_used`, `it belongs to addresses`. */
@@ -232,9 +269,7 @@ function readOccurs(reader: Reader, text: string): Condition | undefined {
       text,
     )
   if (parts === null) return undefined
-  const [value, list] = [subject(reader, parts[1] ?? ''), findValue(reader, parts[3] ?? '')]
-  const isList = list?.shape.kinds.has('list') === true || list?.shape.isMap === true
-  if (value === undefined || list === undefined || !isList) return undefined
-  const { cel, guards } = contained(value, list)
-  return { cel: parts[2] === undefined ? cel : `!(${cel})`, guards }
+  const [value, list] = [subject(reader, parts[1] ?? ''), findListValue(reader, parts[3] ?? '')]
+  if (value === undefined || list === undefined) return undefined
+  return negatedCondition(contained(reader, value, list), parts[2] !== undefined)
 }

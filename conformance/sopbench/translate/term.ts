@@ -12,6 +12,10 @@ export interface Term {
   readonly ignoresCase?: boolean
   /** A length of time: the number, of these units. */
   readonly hoursEach?: number
+  /** A length of time in months or years, which have no fixed number of hours. */
+  readonly monthsEach?: number
+  /** A time that is moved on by months, which is only compared and never worked out. */
+  readonly movedBy?: { readonly from: Term; readonly months: Term }
   /** The time that went by between two moments, which has a unit only where it is compared. */
   readonly between?: { readonly from: Term; readonly until: Term }
 }
@@ -19,6 +23,37 @@ export interface Term {
 export interface Condition {
   readonly cel: string
   readonly guards: readonly string[]
+  /** The conditions that it is made of. */
+  readonly joined?: { readonly operator: '&&' | '||'; readonly parts: readonly Condition[] }
+}
+
+/** Both conditions, or one of them at least. */
+export function joined(operator: '&&' | '||', parts: readonly Condition[]): Condition {
+  const isAsked = (guard: string) => parts.some(({ cel }) => cel.includes(guard))
+  const sides = parts.map(({ cel, guards }) => {
+    // Of what the sentence itself asks whether it is there, the other side alone depends on its being there.
+    const own = operator === '||' ? guards.filter(isAsked) : []
+    const body = [...new Set(own), andOperand(cel)].join(' && ')
+    return operator === '&&' ? andOperand(cel) : orOperand(own.length === 0 ? cel : body)
+  })
+  const guards = parts.flatMap((part) => part.guards)
+  return {
+    cel: sides.join(` ${operator} `),
+    guards: operator === '&&' ? guards : guards.filter((guard) => !isAsked(guard)),
+    joined: { operator, parts },
+  }
+}
+
+export function andOperand(cel: string): string {
+  return /\|\|| \? /.test(cel) ? `(${cel})` : cel
+}
+
+export function orOperand(cel: string): string {
+  return /&&| \? /.test(cel) ? `(${cel})` : cel
+}
+
+export function negated({ cel, guards }: Condition, isNot = true): Condition {
+  return { cel: isNot ? `!${operand(cel)}` : cel, guards }
 }
 
 const numberShape: Shape = { ...unknownShape, kinds: new Set(['number']) }
@@ -26,6 +61,14 @@ export const textShape: Shape = { ...unknownShape, kinds: new Set(['text']) }
 
 export function numberTerm(cel: string, guards: readonly string[] = []): Term {
   return { cel, shape: numberShape, guards }
+}
+
+/** The number that a text writes. */
+export function numberIn(term: Term): Term {
+  const { cel, shape, guards } = term
+  if (shape.format !== 'number' || shape.kinds.has('number')) return term
+  const guard = `${operand(cel)}.matches('-?(0|[1-9][0-9]{0,14})([.][0-9]{1,10})?')`
+  return numberTerm(`number(${cel})`, [...guards, guard])
 }
 
 export function quote(text: string): string {
@@ -51,6 +94,8 @@ const dateFormats: ReadonlySet<TextFormat | undefined> = new Set([
   'dateOrDateTime',
   'englishDate',
   'plainEnglishDate',
+  'slashedDate',
+  'dottedDate',
 ])
 
 export function isTime(term: Term): boolean {
@@ -64,40 +109,20 @@ export function moment(term: Term): Term {
   return { cel: momentCel(operand(cel), shape.format), shape, guards, isMoment: true }
 }
 
-function momentCel(text: string, format: TextFormat | undefined): string {
-  switch (format) {
-    case 'date':
-    case 'zonedDateTime':
-      return `timestamp(${text})`
-    case 'dateTime':
-      return `timestamp(${text} + 'Z')`
-    case 'spacedDateTime':
-      return `timestamp(${text}.replace(' ', 'T') + 'Z')`
-    case 'dateTimeMinutes':
-      return `timestamp(${text}.replace(' ', 'T') + ':00Z')`
-    case 'dateOrDateTime':
-      return `timestamp(${text}.size() == 10 ? ${text} : ${text}.replace(' ', 'T') + 'Z')`
-    case 'englishDate':
-      return englishDateCel(text, 3)
-    case 'plainEnglishDate':
-      return englishDateCel(text, 1)
-    default:
-      throw new Untranslatable(`it is not known how ${text} writes a time`)
-  }
+/** Forms that have to be named; all others are read without one. */
+const namedForms: { readonly [F in TextFormat]?: string } = {
+  englishDate: 'MMMM Do, YYYY',
+  plainEnglishDate: 'MMMM D, YYYY',
+  slashedDate: 'YYYY/MM/DD',
+  dottedDate: 'DD.MM.YYYY',
 }
 
-const months = [
-  ...['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September'],
-  ...['October', 'November', 'December'],
-]
-
-/** `October 10th, 2024` as the library of expressions can read it: `2024-10-10`. `ending`: characters after the day. */
-function englishDateCel(text: string, ending: number): string {
-  const names = months.map((name, index) => `'${name}': '${String(index + 1).padStart(2, '0')}'`)
-  const word = (place: number) => `${text}.split(' ')[${place}]`
-  const day = `('0' + ${word(1)}.substring(0, ${word(1)}.size() - ${ending}))`
-  const twoDigits = `${day}.substring(${word(1)}.size() - ${ending + 1})`
-  return `timestamp(${word(2)} + '-' + {${names.join(', ')}}[${word(0)}] + '-' + ${twoDigits})`
+function momentCel(text: string, format: TextFormat | undefined): string {
+  if (!dateFormats.has(format) || format === undefined) {
+    throw new Untranslatable(`it is not known how ${text} writes a time`)
+  }
+  const form = namedForms[format]
+  return form === undefined ? `parseDate(${text})` : `parseDate(${text}, ${quote(form)})`
 }
 
 /** The midnight of a time. */

@@ -1,8 +1,11 @@
 import { type Ruling, Untranslatable } from '../playbook.ts'
 import { readCondition } from './conditions.ts'
 import { mask } from './phrase.ts'
-import type { RuleScope } from './scope.ts'
+import { dividedGuards } from './quantifiers.ts'
+import type { Bound, RuleScope } from './scope.ts'
+import { andOperand, type Condition, operand, orOperand } from './term.ts'
 import { findValue, type Reader, readValue, unmask } from './values.ts'
+import { plainly } from './wordings.ts'
 
 /**
  * Writes a rule that is told in words as an expression, with the tools that it reads. The expression is true, false and
@@ -13,17 +16,39 @@ import { findValue, type Reader, readValue, unmask } from './values.ts'
 export function translate(scope: RuleScope, earlier: readonly string[]): Ruling {
   const { text, quoted } = mask(scope.check.holdsWhen)
   const reader: Reader = { scope, quoted }
-  const { rest, definitions, wholeDays, ignoresCase, readsAll } = prepare(reader, text, earlier)
+  const prepared = prepare(reader, text, earlier)
+  const { rest, definitions, wholeDays, ignoresCase, readsAll, ranking } = prepared
   scope.wholeDays = wholeDays
+  scope.ranking = ranking
   scope.ignoresCase = ignoresCase
   for (const [name, value] of definitions) scope.definitions.set(name, define(reader, value))
-  const condition = readCondition(reader, rest)
+  const condition = scope.bound.reduce(within, readCondition(reader, rest))
   const needed = readsAll ? scope.sources().flatMap(({ output }) => output.guards) : []
-  const guards = [...new Set([...needed, ...condition.guards])]
-  const body = condition.cel === 'true' && guards.length > 0 ? [] : [sided(condition.cel, guards)]
+  const all = [...new Set([...needed, ...condition.guards])]
+  const forgiven = prepared.forgivesAbsence ? all.filter(isOfAnswers) : []
+  const guards = all.filter((guard) => !forgiven.includes(guard))
+  const cel = [`!(${forgiven.join(' && ')})`, orOperand(condition.cel)].join(' || ')
+  const said = forgiven.length > 0 ? cel : condition.cel
+  const body = said === 'true' && guards.length > 0 ? [] : [sided(said, guards)]
   const when = [...ordered(guards), ...body].join(' && ')
   scope.use(when)
   return { lookups: [...scope.lookups.values()], when }
+}
+
+/** True for a guard on what lies in an answer, and not on there being one or on what the customer gave. */
+function isOfAnswers(guard: string): boolean {
+  return !guard.endsWith("status == 'completed'") && !guard.startsWith('has(input.')
+}
+
+/** A rule that is about one item of a list. */
+function within(condition: Condition, { name, list, test }: Bound): Condition {
+  const { inside, before } = dividedGuards(condition, { name })
+  if (!new RegExp(`\\b${name}\\b`).test(condition.cel) && inside.length === 0) return condition
+  const body = [test, ...inside, andOperand(condition.cel)].join(' && ')
+  return {
+    cel: `${operand(list.cel)}.exists(${name}, ${body})`,
+    guards: [...list.guards, ...before],
+  }
 }
 
 function sided(cel: string, guards: readonly string[]): string {
@@ -53,6 +78,9 @@ interface Prepared {
   readonly wholeDays: boolean
   readonly ignoresCase: boolean
   readonly readsAll: boolean
+  readonly ranking: readonly string[]
+  /** True when the rule holds where something that it reads is absent. */
+  readonly forgivesAbsence: boolean
 }
 
 /** Takes out of a sentence what is said beside its condition: remarks, definitions, how times are compared. */
@@ -87,15 +115,41 @@ function prepare(reader: Reader, text: string, earlier: readonly string[]): Prep
     for (const [name, definition] of definedIn(earlier)) definitions.set(name, definition)
   })
   take(
-    /,? on whole (?:dates|days)\b,?|,? \((?:compared (?:as|by) )?(?:calendar dates|whole dates|whole days|dates only)\)/,
+    /,? on whole (?:dates|days)\b,?|,? compared (?:as|by) (?:calendar dates|whole dates|whole days|dates|days)$|,? \((?:compared (?:as|by) )?(?:calendar dates|whole dates|whole days|dates only)\)/,
+    () => {
+      wholeDays = true
+    },
+  )
+  take(
+    /,? \((?:so )?(?:the )?same day (?:is fine|is allowed|is included|counts|holds|also holds|passes)\)/,
     () => {
       wholeDays = true
     },
   )
   take(/,? \(strictly[^)]*\)/, () => {})
+  let ranking: readonly string[] = []
+  take(
+    /,? (?:\(|in the |with the )(?:order|ranking|ranks?|levels)(?: is| are|,? from low(?:est)? to high(?:est)?)?:? ([^()]+?(?: <|,) [^()]+?)\)?$/,
+    (names) => {
+      ranking = (names ?? '').split(/ < |, /).map((name) => unmasked(reader, name.trim()))
+    },
+  )
   const readsAll = /^always\b/.test(rest)
   take(/; obliges .+$/, () => {})
-  return { rest, definitions, wholeDays, ignoresCase, readsAll }
+  const forgivesAbsence = absence.test(text)
+  return {
+    rest: plainly(rest),
+    definitions,
+    wholeDays,
+    ignoresCase,
+    readsAll,
+    ranking,
+    forgivesAbsence,
+  }
+}
+
+function unmasked(reader: Reader, name: string): string {
+  return unmask(reader, name).replaceAll('"', '')
 }
 
 /** What earlier rules of the domain say that a name is. */
@@ -110,22 +164,37 @@ function definedIn(earlier: readonly string[]): ReadonlyMap<string, Definition> 
   return found
 }
 
+/** A remark that something which is not there is no obstacle. */
+const absence =
+  /\((?:also )?(?:true|holds) (?:when|if) [^()]*(?:no entry|absent|missing|not there|null|no such|does not exist)[^()]*\)/
+
 /** What the translator reads itself: it is no mere remark. */
 const meant =
-  /case-insensitive|case is ignored|when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly/
+  /case-insensitive|case is ignored|when absent|if absent|when missing|if missing|when null|when none|midnight|ignoring case|lower-?cased|dates|whole days|strictly|^rounded|^(?:both )?(?:ends )?(?:inclusive|exclusive|(?:not )?included)$|^(?:order|ranking|ranks?|levels)\b|same day (?:is|counts|also|holds|passes)/
 /** Words by which a remark would change what a rule says. */
 const changing =
-  /\b(unless|except|instead|only when|only if|plus|minus|otherwise|excluding|including|rounded|or when|must also)\b/
+  /\b(unless|except|instead|only when|only if|plus|minus|otherwise|excluding|excluded|including|other than|rounded|or when|must also|not counting|at most|at least|no more than|whichever|per (?:day|week|month|year))\b/
 
 /** Removes remarks in parentheses that only explain; one that may change the rule is refused. */
 function withoutRemarks(reader: Reader, text: string): string {
   return text
-    .replace(/ ?\(([^()]*)\)/g, (whole, remark: string) => {
-      if (meant.test(remark)) return whole
-      if (changing.test(remark)) {
-        throw new Untranslatable(`the remark '${unmask(reader, remark)}' is not understood`)
+    .replace(/ ?\(([^()]*)\)/g, (whole, remark: string, at: number) => {
+      if (isGroup(text.slice(0, at))) return whole
+      const parts = remark.split('; ')
+      const known = parts.filter((part) => meant.test(part))
+      const odd = parts.find((part) => !meant.test(part) && changing.test(part))
+      if (odd !== undefined) {
+        throw new Untranslatable(`the remark '${unmask(reader, odd)}' is not understood`)
       }
+      if (known.length > 0) return known.map((part) => ` (${part})`).join('')
       return /^[\w.]+(?: [-+/x*] [\w.]+)+$/.test(remark) ? whole : ''
     })
     .trim()
+}
+
+/** True where parentheses after this text hold a part of the sentence: at its start, or after a word that joins. */
+function isGroup(before: string): boolean {
+  return /(?:^|[(,;:]|\b(?:and|or|not|if|unless|then|both|either|neither|that|when|x|plus|minus|times|by)|[-+/*<>=])\s*$/.test(
+    before,
+  )
 }

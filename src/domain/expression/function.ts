@@ -1,3 +1,4 @@
+import { type DateForm, readForm } from './date-form.ts'
 import { checkLength } from './limits.ts'
 import { type Calendar, findInstant } from './time.ts'
 import {
@@ -34,6 +35,8 @@ export interface Parameter<T> {
   readonly type: Type
   /** What is expected, for messages; default the type in words. */
   readonly words?: string
+  /** What is wrong with a text that is written out, which this then must be; undefined when nothing is. */
+  readonly flaw?: (text: string) => string | undefined
   /** The value as the function takes it; `undefined` when it does not. */
   readonly read: (value: Value) => T | undefined
 }
@@ -67,10 +70,24 @@ export const whole: Parameter<number> = {
 
 export const moment: Parameter<number> = {
   type: unionOf([timestampType, stringType]),
-  words: 'a timestamp, or a text such as 2026-11-29T10:00:00Z or 2026-11-29,',
+  words: 'a timestamp, or a text such as 2026-11-29T10:00:00Z or 2026-11-29 (see parseDate),',
   read: (value) => {
     if (value instanceof Instant) return value.at
     return typeof value === 'string' ? findInstant(value) : undefined
+  },
+}
+
+/** How a date is written. Written out, so that it is known to be right before anything runs. */
+export const dateForm: Parameter<DateForm> = {
+  type: stringType,
+  words: 'a form of dates such as DD.MM.YYYY',
+  flaw: (form) => {
+    const found = readForm(form)
+    return typeof found === 'string' ? found : undefined
+  },
+  read: (value) => {
+    const found = typeof value === 'string' ? readForm(value) : undefined
+    return typeof found === 'object' ? found : undefined
   },
 }
 

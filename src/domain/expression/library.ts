@@ -1,6 +1,8 @@
+import { type DateForm, findInForm } from './date-form.ts'
 import { decimalText, round, sum } from './decimal.ts'
 import {
   type Call,
+  dateForm,
   itemType,
   type LibraryFunction,
   listOf,
@@ -108,6 +110,10 @@ const functions: readonly LibraryFunction[] = [
 
   one('timestamp', moment, timestampType, (at) => new Instant(at)),
   one('date', moment, timestampType, (at) => new Instant(time.startOfDay(at))),
+  one('parseDate', text, timestampType, (value) => readDate(time.findLooseInstant(value))),
+  two('parseDate', text, dateForm, timestampType, (value, form) => readDate(findDate(value, form))),
+  one('isDate', text, booleanType, (value) => time.findLooseInstant(value) !== undefined),
+  two('isDate', text, dateForm, booleanType, (value, form) => findDate(value, form) !== undefined),
   two('addDays', moment, whole, timestampType, (at, n) => new Instant(time.addDays(at, n))),
   two('addHours', moment, number, timestampType, (at, n) => new Instant(time.addHours(at, n))),
   two('addWorkdays', moment, whole, timestampType, (at, n, call) => {
@@ -135,6 +141,18 @@ function groupByName(all: readonly LibraryFunction[]): Map<string, LibraryFuncti
   const groups = new Map<string, LibraryFunction[]>()
   for (const entry of all) groups.set(entry.name, [...(groups.get(entry.name) ?? []), entry])
   return groups
+}
+
+/** The longest text that is read as a date: no form and no way to write a date comes near it. */
+const maxDateText = 200
+
+function findDate(value: string, form: DateForm): number | undefined {
+  return value.length > maxDateText ? undefined : findInForm(value, form)
+}
+
+function readDate(at: number | undefined): Instant {
+  if (at !== undefined) return new Instant(at)
+  throw new Fault('parseDate() expects a date in its form; found another text, see isDate()')
 }
 
 /** Sorts ascending; equal items keep their order. @throws Fault when the items are not all of one kind. */

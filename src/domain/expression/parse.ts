@@ -1,5 +1,6 @@
 import { RE2JS, RE2JSException } from 're2js'
 import type { Problem } from '../problem.ts'
+import type { LibraryFunction } from './function.ts'
 import { type ASTNode, problemAt, readTree, tooDeep } from './grammar.ts'
 import { library } from './library.ts'
 import {
@@ -185,7 +186,12 @@ class Converter {
     const call = overloads.find(({ parameters, variadic }) =>
       variadic ? count >= parameters.length : count === parameters.length,
     )
-    if (call !== undefined) return { kind: 'call', at, call, args: values }
+    if (call !== undefined) {
+      const flaw = flawOf(call, values)
+      return flaw === undefined
+        ? { kind: 'call', at, call, args: values }
+        : this.#refuse(flaw.at, flaw.message)
+    }
     const counts = overloads.map(
       ({ parameters, variadic }) => `${parameters.length}${variadic ? ' or more' : ''}`,
     )
@@ -268,6 +274,23 @@ class Converter {
 
 function isPlace(value: number | boolean | null): boolean {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+/** What is wrong with an argument that has to be written out. */
+function flawOf(
+  { name, parameters }: LibraryFunction,
+  args: readonly Node[],
+): { readonly at: number; readonly message: string } | undefined {
+  for (const [place, { flaw, words = 'a text' }] of parameters.entries()) {
+    const arg = args[place]
+    if (flaw === undefined || arg === undefined) continue
+    if (arg.kind !== 'literal' || typeof arg.value !== 'string') {
+      return { at: arg.at, message: `${name}() takes ${words}, written out` }
+    }
+    const message = flaw(arg.value)
+    if (message !== undefined) return { at: arg.at, message }
+  }
+  return undefined
 }
 
 function compilePattern(pattern: string): RE2JS | string {

@@ -1,4 +1,5 @@
 import type { StepStatus } from '../execution.ts'
+import { failureKinds, readableCodes } from '../failure.ts'
 import type { Root } from './scope.ts'
 import {
   anyType,
@@ -36,6 +37,12 @@ const stepStatuses: readonly StepStatus[] = [
 
 const statusType: Type = { kind: 'string', values: stepStatuses }
 
+const errorType: Type = objectType({
+  code: { kind: 'string', values: readableCodes },
+  kind: { kind: 'string', values: failureKinds },
+  message: stringType,
+})
+
 /**
  * The type of `steps.KEY` for a step with an output of this type. That a step may not have completed is no matter of
  * types: `Read.guards` tells where an expression has made sure of it.
@@ -51,7 +58,7 @@ export function stepType(output: Type, round?: Type, item: Type = anyType): Type
     status: statusType,
     attempts: numberType,
     output,
-    error: optional(objectType({ code: stringType, message: stringType })),
+    error: optional(errorType),
     ...items,
   })
 }

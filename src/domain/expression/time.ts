@@ -22,14 +22,16 @@ export const maxWorkdayStretch = 3_660
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/
 const timestampPattern =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/i
+const looseTimestampPattern =
+  /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i
 
 /** Reads RFC 3339 text, cut to milliseconds, or a date, which means its midnight UTC. Epoch milliseconds. */
 export function findInstant(text: string): number | undefined {
   const date = datePattern.exec(text)
-  if (date !== null) return findMidnight(date)
+  if (date !== null) return midnightOf(date)
   const match = timestampPattern.exec(text)
   if (match === null) return undefined
-  const midnight = findMidnight(match)
+  const midnight = midnightOf(match)
   const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])]
   const millis = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'))
   const offset = findOffset(match[8] ?? 'Z')
@@ -37,6 +39,15 @@ export function findInstant(text: string): number | undefined {
   if (hour > 23 || minute > 59 || second > 59) return undefined
   const at = midnight + hour * hourMs + minute * 60_000 + second * 1_000 + millis - offset
   return isInstant(at) ? at : undefined
+}
+
+/**
+ * Reads what `findInstant` reads, and a date-time as it is often stored: with a blank for the `T`, without seconds, or
+ * without a zone, which then is UTC.
+ */
+export function findLooseInstant(text: string): number | undefined {
+  const [match, date, time, seconds = ':00', zone = 'Z'] = looseTimestampPattern.exec(text) ?? []
+  return findInstant(match === undefined ? text : `${date}T${time}${seconds}${zone}`)
 }
 
 /** RFC 3339 in UTC with milliseconds. */
@@ -134,8 +145,12 @@ function workdayTest(calendar: Calendar): (at: number) => boolean {
     calendar.weekdays.includes(weekday(at)) && !holidays.has(instantText(at).slice(0, 10))
 }
 
-function findMidnight(match: RegExpExecArray): number | undefined {
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
+function midnightOf(match: RegExpExecArray): number | undefined {
+  return findMidnight(Number(match[1]), Number(match[2]), Number(match[3]))
+}
+
+/** Midnight UTC of a day, months from 1; undefined for a day that does not exist. */
+export function findMidnight(year: number, month: number, day: number): number | undefined {
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
   // A date that does not exist, such as 30 February, rolls over and is found out here.
@@ -149,7 +164,8 @@ function findOffset(text: string): number | undefined {
   return (text.startsWith('-') ? -1 : 1) * (hours * hourMs + minutes * 60_000)
 }
 
-function isInstant(at: number): boolean {
+/** Whether RFC 3339 can write an instant: it lies in the years 0000 to 9999. */
+export function isInstant(at: number): boolean {
   return at >= firstInstant && at <= lastInstant
 }
 
