@@ -124,36 +124,32 @@ test('says that there is nothing to run', async () => {
 })
 
 test('stores, shows and runs the scenarios of a draft', async () => {
-  const data = join(folder, 'stored')
-  const run = (...words: string[]) => runCli(['procedures', ...words], { dataDir: data })
   const key = 'DUPLICATE_CHARGE_PLAYBOOK'
+  const one = write('one.yaml', text.slice(0, text.indexOf('  - name: A refund exists already')))
+  const foreign = new URL('scenarios/refund-delay.yaml', seeds).pathname
+  const lines = [
+    `/procedures create ${playbook} --scenarios ${scenarios}`,
+    `/procedures simulate ${key}`,
+    `/procedures scenarios ${key} 1 --yaml`,
+    `/procedures scenarios ${key} 1 --set ${one} --revision 7`,
+    `/procedures scenarios ${key} 1 --set ${one}`,
+    `/procedures new-version ${key}`,
+    `/procedures scenarios ${key} 2`,
+    `/procedures simulate ${key} 2 --scenarios ${scenarios}`,
+    `/procedures simulate ${key} --scenarios ${foreign}`,
+  ]
 
-  await run('create', playbook, '--scenarios', scenarios)
-  const simulated = await run('simulate', key)
-  const shown = await run('scenarios', key, '1')
-  const yaml = await run('scenarios', key, '--yaml')
-  const stale = await run('scenarios', key, '1', '--set', scenarios, '--revision', '7')
-  const again = write('again.yaml', yaml.stdout)
-  const set = await run('scenarios', key, '1', '--set', again)
-  const copied = await run('new-version', key)
-  const given = await run('simulate', key, '2', '--scenarios', again, '--json')
-  const foreign = await run(
-    'simulate',
-    key,
-    '--scenarios',
-    new URL('scenarios/refund-delay.yaml', seeds).pathname,
-  )
+  const { stdout, stderr } = await runCli(['chat'], {
+    dataDir: join(folder, 'stored'),
+    input: lines.join('\n'),
+  })
 
-  expect(simulated).toMatchObject({ exitCode: 0 })
-  expect(simulated.stdout).toContain(`${key}  version 1\n  ✓ A first refund is issued`)
-  expect(shown.stdout).toContain(`Version 1 of ${key}, draft, revision 1.\nSCENARIO`)
-  expect(yaml.stdout).toMatch(/^procedure: DUPLICATE_CHARGE_PLAYBOOK\nscenarios:\n {2}- name: /)
-  expect(stale).toMatchObject({ exitCode: 4 })
-  expect(set.stdout).toBe(`Version 1 of ${key} has 7 scenarios now, at revision 2.\n`)
-  expect(copied.exitCode).toBe(0)
-  expect(JSON.parse(given.stdout)).toMatchObject({ ok: true, versionNumber: 2 })
-  expect(foreign.stderr).toContain(
-    'are for REFUND_DELAY_PLAYBOOK, not for DUPLICATE_CHARGE_PLAYBOOK',
-  )
-  expect(foreign.exitCode).toBe(2)
+  expect(stdout).toContain(`${key}  version 1\n  ✓ A first refund is issued`)
+  expect(stdout).toContain(`procedure: ${key}\nscenarios:\n  - name: A first refund is issued\n`)
+  expect(stdout).toContain(`Version 1 of ${key} has 1 scenario now, at revision 2.`)
+  expect(stdout).toContain(`Version 2 of ${key}, draft, revision 1.\nSCENARIO`)
+  expect(stdout).toMatch(/\nA first refund is issued +resolved/)
+  expect(stdout).toContain(`${key}  version 2\n  ✓ A first refund is issued`)
+  expect(stderr).toContain('is at revision 1 now, and you saw 7')
+  expect(stderr).toContain(`are for REFUND_DELAY_PLAYBOOK, not for ${key}`)
 })
