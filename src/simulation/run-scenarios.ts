@@ -8,7 +8,7 @@ import { findMisfits } from './fit-scenario.ts'
 import { type Difference, endOf, findDifferences, pathOf } from './judge-scenario.ts'
 import { startOfScenario } from './scenario-start.ts'
 import { createScenarioWorld } from './scenario-world.ts'
-import { type SimulatedRun, type Stop, simulate } from './simulate.ts'
+import { maxDecisions, type SimulatedRun, type Stop, simulate } from './simulate.ts'
 
 /** What came of one scenario. */
 export interface ScenarioResult {
@@ -35,13 +35,18 @@ export interface SimulationReport {
   readonly coverage: Coverage
 }
 
+/** Of all scenarios together: some seconds of a process, at most. */
+const maxDecisionsTogether = 100_000
+
 /** Runs scenarios of a playbook one by one, and says what they reach of it together. Nothing is called or written. */
 export function runScenarios(plan: Plan, scenarios: readonly Scenario[]): SimulationReport {
   const runs: SimulatedRun[] = []
+  let left = maxDecisionsTogether
   const results = scenarios.map((scenario): ScenarioResult => {
     const problems = findMisfits(plan, scenario)
     if (problems.length > 0) return { ...notRun, name: scenario.name, problems }
-    const run = runScenario(plan, scenario)
+    const run = runScenario(plan, scenario, Math.min(left, maxDecisions))
+    left = Math.max(0, left - run.rows.length)
     runs.push(run)
     return resultOf(scenario, run)
   })
@@ -53,8 +58,8 @@ export function runScenarios(plan: Plan, scenarios: readonly Scenario[]): Simula
 }
 
 /** The run of one scenario that fits the playbook. */
-export function runScenario(plan: Plan, scenario: Scenario): SimulatedRun {
-  return simulate(plan, startOfScenario(plan, scenario), createScenarioWorld(scenario))
+export function runScenario(plan: Plan, scenario: Scenario, limit?: number): SimulatedRun {
+  return simulate(plan, startOfScenario(plan, scenario), createScenarioWorld(scenario), limit)
 }
 
 const notRun: Omit<ScenarioResult, 'name' | 'problems'> = {

@@ -26,20 +26,26 @@ export interface SimulatedRun {
 }
 
 /** A loop of 1,000 items over ten steps has half as many; a longer run would keep its process from all else. */
-const maxCommands = 20_000
+export const maxDecisions = 20_000
 
 /**
  * Runs a plan to its end, or to where the world is not known, by the functions that a real run is decided by. Nothing is
  * called or written, and no time passes: the clock jumps to the next moment at which something happens.
  *
- * Pure, apart from what `world` does: the same plan, start and answers give the same run.
+ * Pure, apart from what `world` does: the same plan, start and answers give the same run. It stops after `limit` decisions.
  */
-export function simulate(plan: Plan, start: ExecutionStart, world: World): SimulatedRun {
+export function simulate(
+  plan: Plan,
+  start: ExecutionStart,
+  world: World,
+  limit = maxDecisions,
+): SimulatedRun {
   const rows: StepRow[] = []
   let state = initialState(plan, start)
+  // What has happened moves on the state's own clock; this one moves on what is waited for.
   let now = start.startedAt
   const stopped = (stop: Stop): SimulatedRun => ({ rows, end: null, stop })
-  for (let commands = 0; commands < maxCommands; commands += 1) {
+  for (let commands = 0; commands < limit; commands += 1) {
     const command = decide(plan, state, now)
     if (command.kind === 'end') return { rows, end: command.end, stop: null }
     if (command.kind === 'wait') {
@@ -57,13 +63,12 @@ export function simulate(plan: Plan, start: ExecutionStart, world: World): Simul
       const observation = world.call(row, command.call, now)
       if (observation === undefined) return stopped(missingResult(row))
       row = concludeAttempt(plan, state, row, observation)
-      now = Math.max(now, observation.endedAt)
     }
     rows[row.ordinal - 1] = row
     state = apply(state, row)
   }
   const { stepKey = plan.first.key, iteration = '' } = state.last ?? {}
-  const message = `The run took ${maxCommands} decisions and has no end.`
+  const message = `It has no end after ${limit} decisions, which is as far as a simulation goes.`
   return stopped({ kind: 'too_long', stepKey, iteration, message })
 }
 
