@@ -56,13 +56,18 @@ class ScenarioWorld implements World {
   ): ToolObservation | undefined {
     const taken = this.#take(row)
     if (taken === undefined) return undefined
-    if ('output' in taken && !('outcome' in taken)) {
-      return { result: 'done', output: taken.output, endedAt: at + afterMs(taken) }
-    }
-    if (!('fails' in taken)) return undefined
-    const { fails, message = `The scenario says: ${fails}.`, after } = taken
-    const tookMs = after === undefined && fails === 'timeout' ? call.timeoutMs : afterMs(taken)
-    return { result: results[fails], code: codes[fails], message, endedAt: at + tookMs }
+    const isDone = 'output' in taken && !('outcome' in taken)
+    if (!isDone && !('fails' in taken)) return undefined
+    const { timeoutMs } = call
+    const tookMs = afterMs(taken)
+    // Whatever would come after the time-out, nobody waits for it.
+    const isLate = tookMs > timeoutMs
+    if (isDone && !isLate) return { result: 'done', output: taken.output, endedAt: at + tookMs }
+    const fails = isLate || !('fails' in taken) ? 'timeout' : taken.fails
+    const { message = `The scenario says: ${fails}.` } = 'fails' in taken ? taken : {}
+    const isWaitedFor = isLate || (fails === 'timeout' && taken.after === undefined)
+    const endedAt = at + (isWaitedFor ? timeoutMs : tookMs)
+    return { result: results[fails], code: codes[fails], message, endedAt }
   }
 
   wait(row: StepRow, node: PlanNode, run: RunSoFar): Word | undefined {

@@ -275,6 +275,15 @@ describe('a scenario', () => {
     expect(rows.map(({ endedAt }) => ((endedAt ?? 0) - start) / 1_000)).toEqual([17, 20])
   })
 
+  it('waits for no result longer than the step does', () => {
+    const { rows, end } = run([{ ...lookStep, timeout: '5s' }], {
+      steps: { look: { output: 1, after: '6s' } },
+    })
+
+    expect(end?.reason?.code).toBe('tool_timeout')
+    expect((rows[0]?.endedAt ?? 0) - (rows[0]?.startedAt ?? 0)).toBe(5_000)
+  })
+
   it('jumps over a wait, and to an answer after it', () => {
     const steps = [{ key: 'rest', action: 'Rest', wait: { for: '3 workdays' } }, askStep]
 
