@@ -274,6 +274,45 @@ describe('once a version has left draft', () => {
   })
 })
 
+describe('a real run and a simulation on its results', () => {
+  it.each([
+    'TXN-DEMO-001',
+    'TXN-DUP-002',
+    'TXN-REFUND-003',
+    'TXN-INCONSISTENT-004',
+    'TXN-GATEWAY-005',
+    'TXN-UNKNOWN-006',
+    'no-transaction',
+  ])('go the same way for %s', async (transactionId) => {
+    const input = { transactionId }
+    const run = await operations.startExecution.invoke(app, admin, { procedureKey: key, input })
+    const { outcome, reason, result } = run.execution
+    const results = run.steps.flatMap(({ key: step, tool, output, error }) => {
+      if (tool === null) return []
+      return [[step, error === null ? { output } : { fails: 'refused', message: error.message }]]
+    })
+
+    const report = await simulate({
+      scenarios: [
+        {
+          name: transactionId,
+          input,
+          steps: Object.fromEntries(results),
+          expect: {
+            end: outcome ?? 'escalated',
+            ...(reason !== null && { reason: reason.code }),
+            ...(reason?.text !== undefined && { text: reason.text }),
+            path: run.steps.map((step) => step.key),
+            result,
+          },
+        },
+      ],
+    })
+
+    expect(report.scenarios.filter(({ ok }) => !ok)).toEqual([])
+  })
+})
+
 async function countRows(): Promise<Record<string, number>> {
   const { kysely } = db.database.forTenant('default')
   const counts: Record<string, number> = {}
