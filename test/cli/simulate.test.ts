@@ -116,6 +116,16 @@ test('answers everything with --json', async () => {
   })
 })
 
+test('answers as docs/scenarios.md shows it', async () => {
+  const page = readFileSync(new URL('../docs/scenarios.md', seeds), 'utf8')
+  const [, example = ''] = /```yaml\n(.*?)```/s.exec(page) ?? []
+  const [shown = ''] = /(?<=\n\n)( {4}.*\n)+/.exec(page) ?? []
+
+  const { stdout } = await simulate([playbook, '-'], example)
+
+  expect(stdout).toBe(shown.replaceAll(/^ {4}/gm, ''))
+})
+
 test('says that there is nothing to run', async () => {
   const { exitCode, stderr } = await simulate([playbook])
 
