@@ -4,12 +4,12 @@ import ts from 'typescript'
 import { expect, test } from 'vitest'
 
 const foundations = ['domain', 'config', 'logger.ts']
-const effects = ['documents', 'checks', 'executor', 'openai', 'reply', 'search', 'db']
+const effects = ['documents', 'checks', 'executor', 'simulation', 'openai', 'reply', 'search', 'db']
 
 /**
  * The parts of src/, lowest first, each with what it may import of the others; a single file may have a line of its
  * own, which adds to that of its part. Imports point one way:
- * http cli mcp -> operations -> db search executor reply documents checks -> openai -> domain.
+ * http cli mcp -> operations -> db search simulation reply documents checks -> executor openai -> domain.
  */
 const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -18,6 +18,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   documents: ['domain'],
   checks: ['domain'],
   executor: ['domain', 'logger.ts'],
+  simulation: ['domain', 'executor'],
   openai: ['domain', 'config'],
   reply: ['domain', 'logger.ts', 'openai'],
   search: ['domain', 'logger.ts', 'openai'],
@@ -31,10 +32,11 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   mcp: [...foundations, 'context.ts', 'operations'],
   // `serve` opens the other doors.
   // `doctor` looks beneath the operations, at the database itself.
-  // `check` looks at files alone, with no service behind it.
+  // `check` and `simulate` look at files alone, with no service behind them.
   cli: [
     ...foundations,
     'checks',
+    'simulation',
     'context.ts',
     'operations',
     'http',
@@ -48,7 +50,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
 /** The entry files, which wire the parts together and may import anything of ours. */
 const entryFiles = ['src/index.ts', 'src/cli/main.ts']
 
-/** With domain and checks, the roots of the pure code: every file that they import is held to be as pure as they are. */
+/** With domain, checks and simulation, the roots of the pure code: every file that they import is held to be as pure as they are. */
 const pureExecutorFiles = ['plan', 'decide', 'apply', 'replay'].map((n) => `src/executor/${n}.ts`)
 
 /** All that pure code may import from outside. */
@@ -195,7 +197,8 @@ function purePaths(files: readonly File[]): ReadonlySet<string> {
     for (const found of file.imports) if (!found.isTypeOnly) add(targetOf(file, found))
   }
   for (const { path } of files) {
-    if (/^src\/(domain|checks)\//.test(path) || pureExecutorFiles.includes(path)) add(path)
+    if (/^src\/(domain|checks|simulation)\//.test(path) || pureExecutorFiles.includes(path))
+      add(path)
   }
   return pure
 }

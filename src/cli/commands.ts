@@ -5,7 +5,9 @@ import { embeddingCommands } from './embedding-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
+import { scenarioCommands } from './scenario-commands.ts'
 import { serviceCommands } from './service-commands.ts'
+import { simulate } from './simulate-command.ts'
 import { ticketCommands } from './ticket-commands.ts'
 import { worker } from './worker.ts'
 
@@ -14,7 +16,9 @@ export const commands: readonly Command[] = [
   demo,
   ...ticketCommands,
   ...procedureCommands,
+  ...scenarioCommands,
   check,
+  simulate,
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,

@@ -5,7 +5,10 @@ import type { Terminal } from './terminal.ts'
 /** What the exit code of the process says. `stepwarden --help` lists them, from here. */
 export const exitCodes = {
   done: [0, 'done; of a run: it was carried out, however it ended'],
-  internal: [1, 'something failed inside Stepwarden; of `check`: it found errors'],
+  internal: [
+    1,
+    'something failed inside Stepwarden; of `check`: it found errors, of `simulate`: not all is as expected',
+  ],
   invalid: [2, 'the command or what was given to it is not valid'],
   notFound: [3, 'what was named does not exist'],
   conflict: [4, 'it does not fit the state of things, or they have changed meanwhile'],

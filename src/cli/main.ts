@@ -6,6 +6,7 @@ import { writeDocument } from '../documents/write-document.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 import { parseDefinition } from '../domain/parse-definition.ts'
+import { parseScenarios } from '../domain/parse-scenarios.ts'
 import { runCommandLine } from './run-command-line.ts'
 import type { Parts } from './shell.ts'
 
@@ -24,6 +25,12 @@ const parts: Parts = {
     const parsed = parseDefinition(definition)
     const ordered = 'definition' in parsed ? parsed.definition : definition
     const value: Json = JSON.parse(JSON.stringify(ordered))
+    return writeDocument(value)
+  },
+  writeScenarios: (procedureKey, scenarios) => {
+    const parsed = parseScenarios(scenarios)
+    const ordered = 'scenarios' in parsed ? parsed.scenarios : scenarios
+    const value: Json = JSON.parse(JSON.stringify({ procedure: procedureKey, scenarios: ordered }))
     return writeDocument(value)
   },
   migrateDatabase,

@@ -1,3 +1,4 @@
+import { isJsonObject, type Json } from '../domain/json.ts'
 import { activateVersion } from '../operations/activate-version.ts'
 import { createProcedure } from '../operations/create-procedure.ts'
 import { createVersion } from '../operations/create-version.ts'
@@ -17,6 +18,7 @@ import { edit, placingProblems, savedAnswer } from './edit-procedure.ts'
 import { usageError } from './failures.ts'
 import { importProcedures } from './import-command.ts'
 import { findingsScreen, procedureScreen } from './procedure-screen.ts'
+import { readScenarios } from './read-scenarios.ts'
 import { readDocumentFile } from './read-text.ts'
 import { seed } from './seed.ts'
 import type { Shell } from './shell.ts'
@@ -25,6 +27,10 @@ import { table } from './table.ts'
 const key = { usage: '<KEY>', text: 'the key of a procedure' }
 const number = { usage: '<NUMBER>', text: 'the number of one of its versions' }
 const documentFile = 'a definition in YAML or JSON, - for standard input'
+const scenariosOption = {
+  usage: '--scenarios <FILE>',
+  text: 'the scenario file of the draft (a new version has those of its origin otherwise)',
+}
 
 const list = operationCommand({
   path: 'procedures list',
@@ -73,12 +79,16 @@ const create: Command = {
   path: 'procedures create',
   summary: createProcedure.summary,
   arguments: [{ usage: '<FILE>', text: documentFile }],
+  options: [scenariosOption],
   notes:
     'What the checks find in it is shown with line and column. Errors keep a draft from going live.',
   async run(shell, given) {
     const document = await readDocumentFile(shell, given.text('FILE'))
+    const { value } = document
+    const key = isJsonObject(value) && typeof value.key === 'string' ? value.key : undefined
+    const scenarios = await scenariosOf(shell, given, key)
     const saved = await placingProblems(document, () =>
-      shell.call(createProcedure, { definition: document.value }),
+      shell.call(createProcedure, { definition: value, scenarios }),
     )
     return savedAnswer(shell, document, saved, 'is there, as a draft')
   },
@@ -91,6 +101,7 @@ const newVersion: Command = {
   options: [
     { usage: '--from <N>', text: 'the version to copy (default: the active one, else the newest)' },
     { usage: '--file <FILE>', text: `${documentFile}, instead of a copy` },
+    scenariosOption,
   ],
   async run(shell, given) {
     const [from, file] = [given.number('from'), given.find('file')]
@@ -98,11 +109,13 @@ const newVersion: Command = {
       throw usageError('--from and --file exclude each other.', 'Give one of them.')
     }
     const document = file === undefined ? undefined : await readDocumentFile(shell, file)
+    const scenarios = await scenariosOf(shell, given, given.text('KEY'))
     const make = () =>
       shell.call(createVersion, {
         procedureKey: given.text('KEY'),
         fromVersionNumber: from,
         definition: document?.value,
+        scenarios,
       })
     const saved = document === undefined ? await make() : await placingProblems(document, make)
     return savedAnswer(shell, document, saved, 'is there, as a draft')
@@ -169,6 +182,16 @@ export const procedureCommands: readonly Command[] = [
   importProcedures,
   seed,
 ]
+
+/** The scenarios in the file that was given, if one was. */
+async function scenariosOf(
+  shell: Shell,
+  given: Given,
+  procedureKey: string | undefined,
+): Promise<Json | undefined> {
+  const file = given.find('scenarios')
+  return file === undefined ? undefined : readScenarios(shell, file, procedureKey)
+}
 
 /** The number of the version that the person saw serving, or null for none; without a word of theirs it is looked up and shown. */
 async function seenBy(shell: Shell, given: Given): Promise<number | null> {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { definitionHash } from '../domain/definition.ts'
 import { isServiceError } from '../domain/errors.ts'
+import { isJsonObject, type Json } from '../domain/json.ts'
 import { requireDefinition } from '../domain/parse-definition.ts'
 import { activateVersion } from '../operations/activate-version.ts'
 import { createProcedure } from '../operations/create-procedure.ts'
@@ -38,14 +39,27 @@ export const seed: Command = {
  * @throws ServiceError what `createProcedure` and `activateVersion` throw.
  */
 export async function seedProcedures(shell: Shell): Promise<readonly SeededProcedure[]> {
-  const folder = seedFolder()
+  const scenarios = new Map(
+    readSeeds(shell, 'scenarios').map((document) => {
+      const { procedure, scenarios = [] } = isJsonObject(document) ? document : {}
+      return [procedure, scenarios]
+    }),
+  )
   const seeded: SeededProcedure[] = []
-  const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
-  for (const file of files.sort()) {
-    const text = readFileSync(new URL(file, folder), 'utf8')
-    seeded.push(await seedOne(shell, shell.parts.readDocument(text, file).value))
+  for (const document of readSeeds(shell, 'procedures')) {
+    seeded.push(await seedOne(shell, document, scenarios))
   }
   return seeded
+}
+
+/** The documents of a folder of the seeds, by the names of their files. */
+function readSeeds(shell: Shell, name: string): readonly Json[] {
+  const folder = seedFolder(name)
+  const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
+  return files.sort().map((file) => {
+    const text = readFileSync(new URL(file, folder), 'utf8')
+    return shell.parts.readDocument(text, file).value
+  })
 }
 
 export function seedScreen(terminal: Terminal, seeded: readonly SeededProcedure[]): string {
@@ -62,13 +76,20 @@ export function seedScreen(terminal: Terminal, seeded: readonly SeededProcedure[
   return table(terminal, ['PROCEDURE', 'VERSION', 'SEEDED'], rows, 'No procedures to load.')
 }
 
-async function seedOne(shell: Shell, document: unknown): Promise<SeededProcedure> {
+async function seedOne(
+  shell: Shell,
+  document: Json,
+  scenarios: ReadonlyMap<Json | undefined, Json>,
+): Promise<SeededProcedure> {
   const definition = requireDefinition(document)
   const procedureKey = definition.key
   const serve = (versionNumber: number) =>
     shell.call(activateVersion, { procedureKey, versionNumber, seenActive: null })
   try {
-    const { versionNumber } = await shell.call(createProcedure, { definition: document })
+    const { versionNumber } = await shell.call(createProcedure, {
+      definition: document,
+      scenarios: scenarios.get(procedureKey),
+    })
     await serve(versionNumber)
     return { procedureKey, versionNumber, result: 'created' }
   } catch (error) {
@@ -91,8 +112,8 @@ async function seedOne(shell: Shell, document: unknown): Promise<SeededProcedure
 }
 
 /** The package holds seeds/ at its root: two folders up from the sources, three from what is built of them. */
-function seedFolder(): URL {
-  const folders = ['../../seeds/procedures/', '../../../seeds/procedures/'].map(
+function seedFolder(name: string): URL {
+  const folders = [`../../seeds/${name}/`, `../../../seeds/${name}/`].map(
     (path) => new URL(path, import.meta.url),
   )
   const folder = folders.find((one) => existsSync(one))

@@ -7,6 +7,7 @@ import { isServiceError, ServiceError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 import { type Principal, roles } from '../domain/principal.ts'
 import type { Problem } from '../domain/problem.ts'
+import type { Scenario } from '../domain/scenario.ts'
 import type { Caller, Operation } from '../operations/define.ts'
 import { freeLeft } from './left-runs.ts'
 import type { Terminal } from './terminal.ts'
@@ -23,6 +24,8 @@ export interface Parts {
   readonly readDocument: (text: string, name: string) => ReadText
   /** Writes a definition as YAML. */
   readonly writeDefinition: (definition: Definition) => string
+  /** Writes the scenarios of a procedure as a scenario file in YAML. */
+  readonly writeScenarios: (procedureKey: string, scenarios: readonly Scenario[]) => string
   /** Migrates and answers the names of what it applied. */
   readonly migrateDatabase: (database: Config['database']) => Promise<readonly string[]>
   /** Turns an error of a driver or a disk into one of ours, and leaves any other as it is. */

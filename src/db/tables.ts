@@ -13,6 +13,7 @@ export interface Tables {
   audit_events: AuditEventsTable
   procedures: ProceduresTable
   procedure_versions: ProcedureVersionsTable
+  scenarios: ScenariosTable
   tool_contracts: ToolContractsTable
   activations: ActivationsTable
   embedding_models: EmbeddingModelsTable
@@ -131,6 +132,21 @@ export interface ProcedureVersionsTable {
   category: GeneratedAlways<string>
   issue_patterns: GeneratedAlways<Json>
   internal: GeneratedAlways<boolean>
+}
+
+/**
+ * A test of a version: a start, what the world says at each step, and what is expected. Written and deleted only while the
+ * version is a draft, and never updated; goes with its draft when that is deleted.
+ */
+export interface ScenariosTable {
+  tenant_id: string
+  version_id: string
+  /** From 1, in the order of the list. */
+  position: number
+  /** `Scenario` of src/domain/scenario.ts, in normal form. */
+  scenario: JsonColumn
+  /** Unique in the version. */
+  name: GeneratedAlways<string>
 }
 
 /** A tool's contract that a version pinned, by its hash. Never changes and outlives the tool. */

@@ -323,6 +323,15 @@ const registry = {
     'invalid',
     (d) => `The definition has ${count(d.problems)}:${problemLines(d.problems)}`,
   ),
+  DEFINITION_HAS_ERRORS: define<Problems & { procedureKey: string }>(
+    'invalid',
+    (d) =>
+      `The definition of ${d.procedureKey} cannot be simulated yet; its checks found ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  SCENARIOS_INVALID: define<Problems>(
+    'invalid',
+    (d) => `The scenarios have ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
   SCHEMA_INVALID: define<Problems>(
     'invalid',
     (d) => `The JSON Schema has ${count(d.problems)}:${problemLines(d.problems)}`,

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { insertProcedure } from '../db/queries/procedures.ts'
+import { replaceScenarios } from '../db/queries/scenarios.ts'
 import { findVersion, insertVersion } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
 import { defineAdministration } from './define.ts'
 import { prepareVersion, storeCompanions } from './prepare-version.ts'
+import { requireScenarios, scenarioList } from './scenario-output.ts'
 import { toVersionState, versionState } from './version-output.ts'
 
 /**
@@ -14,16 +16,25 @@ import { toVersionState, versionState } from './version-output.ts'
 export const createProcedure = defineAdministration({
   name: 'createProcedure',
   summary: 'Make a procedure, with its first draft, from a definition',
-  input: z.strictObject({ definition: z.unknown().describe('The definition document') }),
+  input: z.strictObject({
+    definition: z.unknown().describe('The definition document'),
+    scenarios: scenarioList.optional(),
+  }),
   output: versionState,
   errors: [
     'DEFINITION_INVALID',
+    'SCENARIOS_INVALID',
     'PROCEDURE_EXISTS',
     'EMBEDDING_MODEL_CHANGED',
     'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
-  prepare: ({ app, db }, { definition }) => prepareVersion(app, db.kysely, definition),
+  async prepare({ app, db }, { definition, scenarios = [] }) {
+    return {
+      ...(await prepareVersion(app, db.kysely, definition)),
+      scenarios: requireScenarios(scenarios),
+    }
+  },
   async change({ app, caller }, transaction, _input, prepared) {
     const { tenantId } = caller.principal
     const now = app.clock.now()
@@ -44,6 +55,7 @@ export const createProcedure = defineAdministration({
       at,
     })
     await storeCompanions(transaction, app, { tenantId, versionId: id }, prepared)
+    await replaceScenarios(transaction, tenantId, id, prepared.scenarios)
     const version = await findVersion(transaction, key, 1)
     if (version === undefined) throw new TypeError('the version was inserted just now')
     return {

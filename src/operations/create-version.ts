@@ -1,17 +1,21 @@
 import { z } from 'zod'
+import type { Db } from '../db/connect.ts'
 import { lockProcedure, updateNextVersionNumber } from '../db/queries/procedures.ts'
+import { listScenarios, replaceScenarios } from '../db/queries/scenarios.ts'
 import { findVersion, insertVersion } from '../db/queries/versions.ts'
-import { ServiceError } from '../domain/errors.ts'
+import { isServiceError, ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
+import type { Scenario } from '../domain/scenario.ts'
 import { defineAdministration } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { prepareVersion, storeCompanions } from './prepare-version.ts'
+import { requireScenarios, scenarioList } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
 import { toVersionState, versionState } from './version-output.ts'
 
 /**
  * Makes the next draft of a procedure: a copy of one of its versions, or a definition that is given. The copy is
- * checked and pinned anew, against the tools of today.
+ * checked and pinned anew, against the tools of today. Scenarios come along, whether the definition is copied or not.
  */
 export const createVersion = defineAdministration({
   name: 'createVersion',
@@ -22,6 +26,9 @@ export const createVersion = defineAdministration({
       .optional()
       .describe('The version to copy; default the active one, else the newest'),
     definition: z.unknown().optional().describe('A definition document to use instead of a copy'),
+    scenarios: scenarioList
+      .optional()
+      .describe('Scenarios to use instead of those of the version that is copied, or would be'),
   }),
   output: versionState,
   errors: [
@@ -29,17 +36,26 @@ export const createVersion = defineAdministration({
     'VERSION_NOT_FOUND',
     'DEFINITION_INVALID',
     'DEFINITION_KEY_DIFFERS',
+    'SCENARIOS_INVALID',
     'EMBEDDING_MODEL_CHANGED',
     'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
-  async prepare({ app, db }, { procedureKey: key, fromVersionNumber, definition }) {
-    if (definition !== undefined)
-      return { prepared: await prepareVersion(app, db.kysely, definition) }
+  async prepare({ app, db }, { procedureKey: key, fromVersionNumber, definition, scenarios }) {
+    const given = scenarios === undefined ? undefined : requireScenarios(scenarios)
+    if (definition !== undefined) {
+      const prepared = await prepareVersion(app, db.kysely, definition)
+      return { prepared, scenarios: given ?? (await listInherited(db.kysely, key)) }
+    }
     const basis = await findProcedureVersion(db.kysely, key, fromVersionNumber)
-    return { prepared: await prepareVersion(app, db.kysely, basis.definition), basedOn: basis.id }
+    return {
+      prepared: await prepareVersion(app, db.kysely, basis.definition),
+      scenarios: given ?? (await listScenarios(db.kysely, basis.id)),
+      basedOn: basis.id,
+    }
   },
-  async change({ app, caller }, transaction, { procedureKey: key }, { prepared, basedOn }) {
+  async change({ app, caller }, transaction, { procedureKey: key }, preparation) {
+    const { prepared, scenarios, basedOn } = preparation
     const { tenantId } = caller.principal
     const now = app.clock.now()
     const procedure = await lockProcedure(transaction, key)
@@ -65,6 +81,7 @@ export const createVersion = defineAdministration({
       ...(basedOn && { basedOn }),
     })
     await storeCompanions(transaction, app, { tenantId, versionId: id }, prepared)
+    await replaceScenarios(transaction, tenantId, id, scenarios)
     const version = await findVersion(transaction, key, number)
     if (version === undefined) throw new TypeError('the version was inserted just now')
     return {
@@ -81,3 +98,15 @@ export const createVersion = defineAdministration({
     }
   },
 })
+
+/** The scenarios of the version that would be copied; none where there is no version to copy. */
+async function listInherited(db: Db, procedureKey: string): Promise<readonly Scenario[]> {
+  try {
+    return await listScenarios(db, (await findProcedureVersion(db, procedureKey)).id)
+  } catch (error) {
+    // A procedure whose drafts were all deleted has none, and one that is not there is refused by the change.
+    if (isServiceError(error, 'VERSION_NOT_FOUND')) return []
+    if (isServiceError(error, 'PROCEDURE_NOT_FOUND')) return []
+    throw error
+  }
+}

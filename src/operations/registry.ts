@@ -20,6 +20,7 @@ import { holdExecutions } from './hold-executions.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listProcedures } from './list-procedures.ts'
+import { listScenarios } from './list-scenarios.ts'
 import { listWaitingSteps } from './list-waiting-steps.ts'
 import { pauseExecution } from './pause-execution.ts'
 import { replayExecution } from './replay-execution.ts'
@@ -27,6 +28,8 @@ import { resolveEscalation } from './resolve-escalation.ts'
 import { resolveTicket } from './resolve-ticket.ts'
 import { resumeExecution } from './resume-execution.ts'
 import { searchProcedures } from './search-procedures.ts'
+import { setScenarios } from './set-scenarios.ts'
+import { simulateVersion } from './simulate-version.ts'
 import { startExecution } from './start-execution.ts'
 import { switchEmbeddings } from './switch-embeddings.ts'
 
@@ -55,12 +58,15 @@ export const operations = {
   listEscalations,
   listExecutions,
   listProcedures,
+  listScenarios,
   pauseExecution,
   replayExecution,
   resolveEscalation,
   resolveTicket,
   resumeExecution,
   searchProcedures,
+  setScenarios,
+  simulateVersion,
   startExecution,
   switchEmbeddings,
 } as const

@@ -57,8 +57,13 @@ test('every operation can be reached, by a summary of its own', () => {
 
   const unreached = Object.values(operations).filter(({ summary }) => !summaries.has(summary))
 
-  // `embeddings switch` begins a switch and carries it on; `doctor --after-restore` holds.
-  expect(unreached.map(({ name }) => name)).toEqual(['continueEmbeddingSwitch', 'holdExecutions'])
+  // `embeddings switch` begins a switch and carries it on; `doctor --after-restore` holds; `procedures scenarios --set`
+  // sets them.
+  expect(unreached.map(({ name }) => name)).toEqual([
+    'continueEmbeddingSwitch',
+    'holdExecutions',
+    'setScenarios',
+  ])
 })
 
 test('takes a text without quotes, and options in any place', async () => {

@@ -381,6 +381,24 @@ TABLE replies
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
 
+TABLE scenarios
+  tenant_id text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  position integer NOT NULL
+  scenario jsonb NOT NULL
+  name text COLLATE "C" NOT NULL GENERATED AS (scenario ->> 'name'::text)
+  CONSTRAINT scenarios_pkey PRIMARY KEY (tenant_id, version_id, "position")
+  CONSTRAINT scenarios_position_check CHECK (("position" >= 1))
+  CONSTRAINT scenarios_scenario_check CHECK ((jsonb_typeof((scenario -> 'expect'::text)) = 'object'::text))
+  CONSTRAINT scenarios_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id) ON DELETE CASCADE
+  CONSTRAINT scenarios_tenant_id_version_id_name_key UNIQUE (tenant_id, version_id, name)
+  CREATE TRIGGER scenarios_of_draft BEFORE INSERT OR DELETE ON scenarios FOR EACH ROW EXECUTE FUNCTION guard_scenario()
+  CREATE TRIGGER scenarios_replaced BEFORE UPDATE OR TRUNCATE ON scenarios FOR EACH STATEMENT EXECUTE FUNCTION refuse('Scenarios are replaced, never updated.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
 TABLE step_executions WITH (fillfactor=90)
   tenant_id text COLLATE "C" NOT NULL
   execution_id text COLLATE "C" NOT NULL
@@ -759,6 +777,27 @@ AS $function$
       'The status of an execution fits its outcome, its reason and its end.');
   END IF;
       RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_scenario()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      changed public.scenarios;
+      status text;
+    BEGIN
+      changed := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+      SELECT v.status INTO status FROM public.procedure_versions v
+        WHERE v.tenant_id = changed.tenant_id AND v.id = changed.version_id
+        FOR SHARE;
+      IF status <> 'draft' THEN
+        PERFORM public.refuse_row('scenarios', 'scenarios_of_draft', 'restrict_violation',
+          'Only the scenarios of a draft can be changed; make a new version instead.');
+      END IF;
+      RETURN changed;
     END
     $function$
   OWNER stepwarden_owner

@@ -4,7 +4,13 @@ import { claimExecutions, releaseExecutions } from '../../src/db/queries/work.ts
 import { databaseRoles } from '../../src/db/roles.ts'
 import type { Id } from '../../src/domain/ids.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { exampleAt, executionRow, insertProcedure, stepRow } from '../support/rows.ts'
+import {
+  exampleAt,
+  exampleScenario,
+  executionRow,
+  insertProcedure,
+  stepRow,
+} from '../support/rows.ts'
 
 const db = await openTestDatabase()
 
@@ -57,6 +63,10 @@ async function fill(tenant: string): Promise<void> {
       text_hash: 'x',
       embedding: '[1,0]',
     })
+    .execute()
+  await kysely
+    .insertInto('scenarios')
+    .values({ ...own, version_id: `${tenant}_draft`, position: 1, scenario: exampleScenario })
     .execute()
   await kysely
     .insertInto('literal_patterns')
@@ -179,6 +189,7 @@ describe.each(['application', 'owner'] as const)(
           `UPDATE executions SET status = 'cancelled', ended_at = now() WHERE id = 'exec_b'`,
           `UPDATE version_embeddings SET embedding = '[0,1]' WHERE version_id = 'b_active'`,
           `DELETE FROM version_embeddings WHERE version_id = 'b_active'`,
+          `DELETE FROM scenarios WHERE version_id = 'b_draft'`,
           `UPDATE tenants SET name = 'Other' WHERE id = 'b'`,
         ]
         for (const statement of touch) {
@@ -194,6 +205,7 @@ describe.each(['application', 'owner'] as const)(
         `INSERT INTO procedures (tenant_id, id, key, created_at) VALUES ('b', 'new', 'NEW', now())`,
         `INSERT INTO step_executions (tenant_id, execution_id, ordinal, step_key, kind, status, started_at, revision)
        VALUES ('b', 'exec_b', 2, 'look', 'tool', 'running', now(), 1)`,
+        `INSERT INTO scenarios VALUES ('b', 'b_draft', 2, '{"name": "new", "expect": {}}')`,
         `INSERT INTO desk_messages VALUES ('b', 'new', 'new', 'Hello', now())`,
         `INSERT INTO tenants VALUES ('c', 'C', now())`,
       ]

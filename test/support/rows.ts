@@ -14,6 +14,9 @@ import { sha256 } from '../../src/domain/canonical.ts'
 export const exampleAt = new Date('2026-11-29T12:00:00.000Z')
 const exampleHash = sha256('an example')
 
+/** The least that a row of scenarios holds. */
+export const exampleScenario = '{"name": "example", "expect": {"end": "resolved"}}'
+
 const person = '{"id":"ana","kind":"human"}'
 
 export function versionRow(

@@ -158,21 +158,21 @@ export async function insertVersion(
 }
 
 /**
- * Writes a new revision of a draft if it is still the draft and the revision that the writer saw. Answers the new
- * revision, or undefined when it is not.
+ * Writes a new revision of a draft if it is still the draft and the revision that the writer saw. Without `content` only
+ * what goes with the version has changed. Answers the new revision, or undefined when it is not that draft any more.
  */
 export async function updateDraft(
   transaction: Transaction,
   id: Id<'version'>,
   seenRevision: number,
-  content: VersionContent,
+  content: VersionContent | undefined,
   author: Principal,
   at: Date,
 ): Promise<number | undefined> {
   const row = await transaction
     .updateTable('procedure_versions')
     .set((eb) => ({
-      ...contentColumns(content),
+      ...(content && contentColumns(content)),
       revision: seenRevision + 1,
       author_ids: eb
         .case()
