@@ -11,6 +11,7 @@ import { deleteDraft } from './delete-draft.ts'
 import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { editDraft } from './edit-draft.ts'
+import { getCalendar } from './get-calendar.ts'
 import { getEmbeddings } from './get-embeddings.ts'
 import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
@@ -27,6 +28,7 @@ import { resolveEscalation } from './resolve-escalation.ts'
 import { resolveTicket } from './resolve-ticket.ts'
 import { resumeExecution } from './resume-execution.ts'
 import { searchProcedures } from './search-procedures.ts'
+import { setCalendar } from './set-calendar.ts'
 import { startExecution } from './start-execution.ts'
 import { switchEmbeddings } from './switch-embeddings.ts'
 
@@ -46,6 +48,7 @@ export const operations = {
   deleteDraft,
   deprecateVersion,
   editDraft,
+  getCalendar,
   getEmbeddings,
   getEscalation,
   getExecution,
@@ -61,6 +64,7 @@ export const operations = {
   resolveTicket,
   resumeExecution,
   searchProcedures,
+  setCalendar,
   startExecution,
   switchEmbeddings,
 } as const
