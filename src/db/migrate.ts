@@ -13,6 +13,7 @@ import * as work from '../../migrations/0011-work.ts'
 import * as forgotten from '../../migrations/0012-forgotten.ts'
 import * as waitsAndCalls from '../../migrations/0013-waits-and-calls.ts'
 import * as toolLimits from '../../migrations/0014-tool-limits.ts'
+import * as sensitiveValues from '../../migrations/0015-sensitive-values.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -42,6 +43,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0012-forgotten': forgotten,
     '0013-waits-and-calls': waitsAndCalls,
     '0014-tool-limits': toolLimits,
+    '0015-sensitive-values': sensitiveValues,
   }),
 )
 

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { listWaitingSteps as listRows } from '../db/queries/waiting-steps.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { roles } from '../domain/principal.ts'
+import { withoutMarks } from '../domain/sensitive-value.ts'
 import { defineOperation } from './define.ts'
+import { dueOutput, overdueFilter, toDueOutput } from './due-output.ts'
 import { anyJson, executionId, nextCursor, page, procedureKey } from './shapes.ts'
 import { type SaidOutput, toExchangeOutput } from './step-output.ts'
 
@@ -17,6 +19,7 @@ export const listWaitingSteps = defineOperation({
       .boolean()
       .default(false)
       .describe('Only those that ask one of your roles or groups, or the customer'),
+    overdue: overdueFilter,
   }),
   output: z.object({
     items: z.array(
@@ -32,29 +35,33 @@ export const listWaitingSteps = defineOperation({
         asks: anyJson.describe('From whom, what, and until when; of a write what would be sent'),
         exchange: z.array(z.custom<SaidOutput>()).readonly().describe('What was said so far'),
         since: z.string(),
+        ...dueOutput,
       }),
     ),
     nextCursor,
   }),
   errors: [],
   roles,
-  async run({ caller: { principal }, db }, { limit, cursor, mine, executionId: id }) {
+  async run({ app, caller: { principal }, db }, { limit, cursor, mine, overdue, executionId: id }) {
+    const now = app.clock.now()
     const own = [...principal.roles, ...principal.groups.map((group) => `group:${group}`)]
     const forCustomer = principal.roles.includes('agent') || principal.roles.includes('admin')
     const rows = await listRows(db.kysely, {
       limit: limit + 1,
       after: cursor === undefined ? undefined : placeOf(cursor),
       executionId: id,
+      ...(overdue && { overdueAt: new Date(now) }),
       ...(mine && { from: forCustomer ? [...own, 'customer'] : own }),
     })
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     return {
-      items: shown.map(({ stepKey, input, startedAt, ordinal: _ordinal, ...row }) => ({
+      items: shown.map(({ stepKey, input, startedAt, dueAt, dueWarnAt, ordinal: _, ...row }) => ({
         ...row,
+        ...toDueOutput({ dueAt, dueWarnAt }, null, now),
         exchange: toExchangeOutput(row.exchange),
         step: stepKey,
-        asks: input,
+        asks: withoutMarks(input),
         since: startedAt.toISOString(),
       })),
       nextCursor:

@@ -30,7 +30,7 @@ export async function readRun(
   const plan = await planOfExecution(app, db, execution)
   const actions = new Map([...plan.nodes.values()].map(({ key, step }) => [key, step.action]))
   const rows = await listSteps(db.kysely, id)
-  return toRunOutput(execution, rows, actions, await replyOf(app, db, execution))
+  return toRunOutput(execution, rows, actions, await replyOf(app, db, execution), app.clock.now())
 }
 
 /**
