@@ -41,12 +41,13 @@ export async function replyToExecution(
   const rows = await listSteps(db.kysely, id)
   const sensitivity = await sensitivityOf(app, db, plan, execution.further.pins)
   const opened = await openRun(db.kysely, sensitivity, execution, rows)
-  const { input, ticket } = opened.record.start
   const { state } = replay(plan, opened.record)
   const scope = scopeOf(plan, state, state.lastEndedAt)
   const record = recordedValues(plan, state, opened, scope)
-  const request = requestOf({ ...execution, input, ticket }, plan, scope, record)
-  const run = { execution, plan, record, request }
+  const { input, ticket } = opened.record.start
+  const whole = { ...execution, input, ticket }
+  const request = requestOf(whole, plan, scope, record)
+  const run = { execution: whole, plan, record, request }
   const { text, source, facts, verification } = await answer(app, run)
   await insertReply(db.kysely, {
     text,

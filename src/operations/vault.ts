@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { NewExecution } from '../db/queries/insert-execution.ts'
 import { canonicalJson } from '../domain/canonical.ts'
 import type { Reason } from '../domain/escalation.ts'
@@ -13,22 +12,14 @@ import { isJsonObject, type Json } from '../domain/json.ts'
 import { membersOf, sensitivePlaces, type ValuePath } from '../domain/sensitive-places.ts'
 import { sensitiveInText } from '../domain/sensitive-text.ts'
 import {
-  digestOf,
-  isMark,
-  markOf,
   pointerOf,
-  replaceParts,
   type SealedPart,
   type SensitiveValue,
-  sensitiveText,
   withoutMarks,
 } from '../domain/sensitive-value.ts'
 import type { Commit, Journal } from '../executor/ports.ts'
 import type { SensitivePlace, Sensitivity } from '../executor/sensitivity.ts'
-import { withhold } from '../reply/withhold.ts'
-
-/** A key of the table; what stands deeper than so many characters is kept apart with what is around it. */
-const maxPointerLength = 500
+import { Sealer } from './sealer.ts'
 
 /** What is to be stored in place of something, and apart from it. */
 interface Sealed<T> {
@@ -43,15 +34,14 @@ interface Sealed<T> {
  */
 export class Vault {
   readonly #sensitivity: Sensitivity
-  readonly #entries: Map<string, SensitiveValue>
-  readonly #secrets = new Set<string | number>()
+  readonly #sealer: Sealer
   /** Whole values that were sealed in part, by their canonical JSON: copies of them are sealed in the same places. */
   readonly #known = new Map<string, readonly SensitivePlace[]>()
 
   /** `stored`: what is kept apart of the run already. */
   constructor(sensitivity: Sensitivity, stored: readonly SensitiveValue[]) {
     this.#sensitivity = sensitivity
-    this.#entries = new Map(stored.map((one) => [placeOf(one), one]))
+    this.#sealer = new Sealer(stored)
   }
 
   /** What was begun, as it may be stored. */
@@ -61,20 +51,25 @@ export class Vault {
     const context = execution.context ?? {}
     const places = { input: wholes(input, schema), context: wholes(context, schema) }
     this.learnStart(execution.start)
-    this.#learn(context, places.context)
+    this.#sealer.learn(context, places.context)
     const apart: SensitiveValue[] = []
     const sealed = {
       ...execution,
       start: {
         ...execution.start,
-        input: objectOf(this.#seal(apart, 0, 'input', input, places.input)),
+        input: objectOf(
+          this.#sealer.seal({ ordinal: 0, part: 'input', apart }, input, places.input),
+        ),
         ticket: ticket && {
           ...ticket,
-          text: this.#sealText(apart, 0, 'ticket', ['text'], ticket.text),
+          text: this.#sealer.sealText({ ordinal: 0, part: 'ticket', apart }, ['text'], ticket.text),
         },
       },
       context:
-        execution.context && objectOf(this.#seal(apart, 0, 'context', context, places.context)),
+        execution.context &&
+        objectOf(
+          this.#sealer.seal({ ordinal: 0, part: 'context', apart }, context, places.context),
+        ),
     }
     return { value: sealed, apart }
   }
@@ -82,8 +77,8 @@ export class Vault {
   /** What the run was begun with: its input, and what of the ticket looks like what is sensitive in it. */
   learnStart({ input, ticket }: Pick<ExecutionStart, 'input' | 'ticket'>): void {
     const { input: schema } = this.#sensitivity
-    this.#learn(input, wholes(input, schema))
-    for (const found of sensitiveInText(schema, ticket?.text ?? '')) this.#secrets.add(found)
+    this.#sealer.learn(input, wholes(input, schema))
+    this.#sealer.learnTexts(sensitiveInText(schema, ticket?.text ?? ''))
   }
 
   /** The result of a run that was called, and where it is sensitive, before it stands in a row. */
@@ -93,7 +88,7 @@ export class Vault {
     const paths = membersDeep(result).filter((path) => pointers.has(pointerOf(path)))
     const places = paths.map((path) => ({ path }))
     if (places.length > 0) this.#known.set(canonicalJson(result), places)
-    this.#learn(result, places)
+    this.#sealer.learn(result, places)
   }
 
   /** Rows of the run as they were loaded, with their values in them. */
@@ -129,8 +124,8 @@ export class Vault {
 
   #meet(row: StepRow): void {
     const { input, output } = this.#placesOf(row)
-    this.#learn(row.input, input)
-    this.#learn(row.output, output)
+    this.#sealer.learn(row.input, input)
+    this.#sealer.learn(row.output, output)
     if (output.length > 0) this.#known.set(canonicalJson(row.output), output)
   }
 
@@ -158,11 +153,21 @@ export class Vault {
     const places = this.#placesOf(row)
     const read = readParts(row)
     const text = (part: SealedPart, path: ValuePath, value: string): string =>
-      this.#sealText(apart, ordinal, part, path, value)
+      this.#sealer.sealText({ ordinal, part, apart }, path, value)
     const value: StepRow = {
       ...row,
-      input: this.#seal(apart, ordinal, 'input', row.input, places.input, read.input),
-      output: this.#seal(apart, ordinal, 'output', row.output, places.output, read.output),
+      input: this.#sealer.seal(
+        { ordinal, part: 'input', apart },
+        row.input,
+        places.input,
+        read.input,
+      ),
+      output: this.#sealer.seal(
+        { ordinal, part: 'output', apart },
+        row.output,
+        places.output,
+        read.output,
+      ),
       error: error && { ...error, message: text('error', ['message'], error.message) },
       attempts:
         attempts?.map((attempt, at): AttemptRecord => {
@@ -179,7 +184,7 @@ export class Vault {
   #sealSaid(apart: SensitiveValue[], row: StepRow, said: Said, at: number): Said {
     const { ordinal, stepKey } = row
     const text = (path: ValuePath, value: string, isHidden = false): string =>
-      this.#sealText(apart, ordinal, 'exchange', [at, ...path], value, isHidden)
+      this.#sealer.sealText({ ordinal, part: 'exchange', apart }, [at, ...path], value, isHidden)
     if (said.kind === 'unfit') {
       // Which of the words are the answer nobody can tell.
       const isHidden = this.#sensitivity.isAnswerSensitive(stepKey)
@@ -204,10 +209,10 @@ export class Vault {
         .map((name) => ({ path: [name] })),
       ...this.#copies(result),
     ]
-    this.#learn(result, places)
+    this.#sealer.learn(result, places)
     return {
       ...end,
-      result: this.#seal(apart, 0, 'result', result, places),
+      result: this.#sealer.seal({ ordinal: 0, part: 'result', apart }, result, places),
       reason: reason && this.#sealReason(apart, reason),
     }
   }
@@ -216,154 +221,21 @@ export class Vault {
     const { text } = reason
     return {
       ...reason,
-      ...(text !== undefined && { text: this.#sealText(apart, 0, 'reason', ['text'], text) }),
-      message: this.#sealText(apart, 0, 'reason', ['message'], reason.message),
+      ...(text !== undefined && {
+        text: this.#sealer.sealText({ ordinal: 0, part: 'reason', apart }, ['text'], text),
+      }),
+      message: this.#sealer.sealText(
+        { ordinal: 0, part: 'reason', apart },
+        ['message'],
+        reason.message,
+      ),
     }
-  }
-
-  #learn(value: Json, places: readonly SensitivePlace[]): void {
-    for (const { path, mask, isMarked = false } of places) {
-      const part = partAt(value, path) ?? null
-      if (mask === undefined && (isMarked || !isMade(part))) this.#learnAll(part)
-    }
-  }
-
-  #learnAll(value: Json): void {
-    if (typeof value === 'string' || typeof value === 'number') this.#secrets.add(value)
-    for (const [, member] of membersOf(value)) this.#learnAll(member)
-  }
-
-  /** A value with its sensitive places sealed; `read`: the parts of it that are looked through for known values. */
-  #seal(
-    apart: SensitiveValue[],
-    ordinal: number,
-    part: SealedPart,
-    value: Json,
-    places: readonly SensitivePlace[],
-    read: readonly ValuePath[] = [[]],
-  ): Json {
-    const found: Found = { wholes: new Map(), texts: new Map() }
-    for (const { path, mask } of places) {
-      const text = mask && partAt(value, path)
-      const shown = typeof text === 'string' && mask ? mask(text) : sensitiveText
-      if (shown === sensitiveText) addWhole(found, path)
-      else found.texts.set(pointerOf(path), { path, shown })
-    }
-    for (const path of read) {
-      const inside = partAt(value, path)
-      if (inside !== undefined) this.#lookThrough(inside, path, found)
-    }
-    const parts = new Map<string, Json>()
-    for (const [pointer, path] of found.wholes) {
-      const original = partAt(value, path)
-      if (original === undefined || original === null || isInside(pointer, found.wholes)) continue
-      const entry = this.#entry(ordinal, part, pointer, original, true)
-      apart.push(entry)
-      parts.set(pointer, markOf(entry.digest))
-    }
-    for (const [pointer, { path, shown }] of found.texts) {
-      const original = partAt(value, path)
-      if (original === undefined || isInside(`${pointer}/`, found.wholes)) continue
-      apart.push(this.#entry(ordinal, part, pointer, original))
-      parts.set(pointer, shown)
-    }
-    return parts.size === 0 ? value : replaceParts(value, parts)
-  }
-
-  /** Finds what holds a known value, and what looks like a mark and is none. */
-  #lookThrough(value: Json, path: ValuePath, found: Found): void {
-    const pointer = pointerOf(path)
-    if (found.wholes.has(pointer)) return
-    if (isMark(value) || this.#isSecretNumber(value) || this.#hasSecretName(value)) {
-      addWhole(found, path)
-      return
-    }
-    if (typeof value !== 'string') {
-      for (const [link, member] of membersOf(value))
-        this.#lookThrough(member, [...path, link], found)
-      return
-    }
-    const before = found.texts.get(pointer)?.shown ?? value
-    const shown = this.#withheld(before)
-    if (shown === value) return
-    if (shown === sensitiveText || pointer.length > maxPointerLength) {
-      found.texts.delete(pointer)
-      addWhole(found, path)
-    } else found.texts.set(pointer, { path, shown })
-  }
-
-  #isSecretNumber(value: Json): boolean {
-    return (
-      typeof value === 'number' &&
-      Math.abs(value) >= 1_000 &&
-      (this.#secrets.has(value) || this.#secrets.has(String(value)))
-    )
-  }
-
-  #hasSecretName(value: Json): boolean {
-    return isJsonObject(value) && Object.keys(value).some((name) => this.#withheld(name) !== name)
-  }
-
-  #sealText(
-    apart: SensitiveValue[],
-    ordinal: number,
-    part: SealedPart,
-    path: ValuePath,
-    text: string,
-    isHidden = false,
-  ): string {
-    const shown = isHidden ? sensitiveText : this.#withheld(text)
-    if (shown !== text) apart.push(this.#entry(ordinal, part, pointerOf(path), text))
-    return shown
-  }
-
-  #withheld(text: string): string {
-    return this.#secrets.size === 0 ? text : withhold(text, [...this.#secrets], sensitiveText)
-  }
-
-  /** One place of a run has one entry, however often its row is written. */
-  #entry(
-    ordinal: number,
-    part: SealedPart,
-    pointer: string,
-    original: Json,
-    isWhole = false,
-  ): SensitiveValue {
-    const value = canonicalJson(original)
-    const key = placeOf({ ordinal, part, pointer })
-    const known = this.#entries.get(key)
-    if (known !== undefined && known.value === value) return known
-    const salt = randomBytes(16).toString('hex')
-    const digest = digestOf(salt, value)
-    const entry = { ordinal, part, pointer, isWhole, digest, salt, value }
-    this.#entries.set(key, entry)
-    return entry
   }
 }
 
 /** A journal that stores what is sensitive of a run apart. */
 export function sealingJournal(journal: Journal, vault: Vault): Journal {
   return { commit: (claim, commit) => journal.commit(claim, vault.sealCommit(commit)) }
-}
-
-interface Found {
-  readonly wholes: Map<string, ValuePath>
-  readonly texts: Map<string, { readonly path: ValuePath; readonly shown: string }>
-}
-
-function addWhole({ wholes }: Found, path: ValuePath): void {
-  let place = path
-  while (pointerOf(place).length > maxPointerLength) place = place.slice(0, -1)
-  wholes.set(pointerOf(place), place)
-}
-
-/** Whether a place lies inside another one that is sealed as a whole. */
-function isInside(pointer: string, wholes: ReadonlyMap<string, ValuePath>): boolean {
-  for (let at = pointer.lastIndexOf('/'); at >= 0; at = pointer.lastIndexOf('/', at - 1)) {
-    if (wholes.has(pointer.slice(0, at))) return true
-    if (at === 0) break
-  }
-  return false
 }
 
 /** What of a row is looked through: words of the definition, roles and times are no secrets of the run. */
@@ -391,32 +263,11 @@ function wholes(value: Json, schema: Sensitivity['input']): readonly SensitivePl
   return sensitivePlaces(value, schema).map((path) => ({ path, isMarked: true }))
 }
 
-function placeOf({
-  ordinal,
-  part,
-  pointer,
-}: Pick<SensitiveValue, 'ordinal' | 'part' | 'pointer'>): string {
-  return `${ordinal} ${part} ${pointer}`
-}
-
-function partAt(value: Json, path: ValuePath): Json | undefined {
-  let part: Json | undefined = value
-  for (const link of path) {
-    part = membersOf(part ?? null).find(([name]) => name === link)?.[1]
-  }
-  return part
-}
-
 function membersDeep(value: Json, path: ValuePath = []): readonly ValuePath[] {
   return [
     path,
     ...membersOf(value).flatMap(([link, member]) => membersDeep(member, [...path, link])),
   ]
-}
-
-/** Whether a value is put together of others, which may be no secrets. */
-function isMade(value: Json): boolean {
-  return typeof value === 'object'
 }
 
 /** A mark stands inside the object that a run is given, or in place of all of it. */
