@@ -59,7 +59,19 @@ const fail = defineTool({
   },
 })
 
-const { app, db } = await openTestApp({ tools: [lookup, tell, fail] })
+const pause = defineTool({
+  name: 'pause',
+  description: 'Wants its own run to rest',
+  effect: 'read',
+  input: z.object({}),
+  output: z.object({}),
+  run: async (_input, { executionId }) => {
+    await operations.pauseExecution.invoke(app, callerOf(), { executionId })
+    return {}
+  },
+})
+
+const { app, db } = await openTestApp({ tools: [lookup, tell, fail, pause] })
 const admin = callerOf()
 const ann = callerOf('ann', ['agent'])
 const boss = callerOf('boss', ['approver'])
@@ -403,6 +415,37 @@ describe('sensitive values', () => {
     await expectOnlyApart()
     expect(await agrees(called.execution.id)).toBe(true)
     expect(await agrees(looped.execution.id)).toBe(true)
+  })
+
+  it('are written with their row or not at all, and are there when a run goes on', async () => {
+    const procedureKey = await procedureOf({
+      input,
+      steps: [
+        { ...look, with: { pin: '{{input.pin}}', code: 'none' } },
+        { key: 'rest', action: 'Rest', tool: 'pause' },
+        { ...say, with: { text: 'It is {{steps.look.output.token}}', parts: [] } },
+      ],
+    })
+    const apartOf = async (executionId: string) =>
+      db.database
+        .forTenant('default')
+        .kysely.selectFrom('sensitive_values')
+        .select('ordinal')
+        .where('execution_id', '=', executionId)
+        .execute()
+
+    const held = await start(procedureKey)
+    const { id: executionId } = held.execution
+    const before = await apartOf(executionId)
+    const done = await operations.resumeExecution.invoke(app, ann, { executionId })
+
+    expect(held.execution.status).toBe('paused')
+    expect(new Set(before.map(({ ordinal }) => ordinal))).toEqual(new Set([0, 1]))
+    expect(done.execution.outcome).toBe('resolved')
+    expect(seen.at(-1)).toBe(`It is ${secrets.token}`)
+    expect((await apartOf(executionId)).some(({ ordinal }) => ordinal === 3)).toBe(true)
+    expect(await agrees(executionId)).toBe(true)
+    await expectOnlyApart()
   })
 
   it('that look like what stands in their place are none until a schema says so', async () => {
