@@ -66,6 +66,20 @@ export function withoutMarks(value: Json): Json {
   return withoutPrototype(shown)
 }
 
+/** Whether every mark in some parts of rows has its value, and every value is what its digest was taken of. */
+export function isIntact(parts: readonly Json[], values: readonly SensitiveValue[]): boolean {
+  const digests = new Set(values.map(({ digest }) => digest))
+  return (
+    values.every(({ salt, value, digest }) => digestOf(salt, value) === digest) &&
+    parts.every((part) => marksIn(part).every((digest) => digests.has(digest)))
+  )
+}
+
+function marksIn(value: Json): readonly string[] {
+  if (isJsonObject(value) && isMark(value)) return [String(value[markName])]
+  return membersOf(value).flatMap(([, member]) => marksIn(member))
+}
+
 /** The values of one column by their place. */
 export type PartValues = ReadonlyMap<string, Json>
 

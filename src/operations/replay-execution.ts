@@ -27,7 +27,7 @@ export const replayExecution = defineOperation({
       })
       .nullable(),
   }),
-  errors: ['EXECUTION_NOT_FOUND'],
+  errors: ['EXECUTION_NOT_FOUND', 'SENSITIVE_VALUE_LOST'],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
   async run({ app, db }, input) {
     const execution = await findExecution(db.kysely, input.executionId)

@@ -2,9 +2,10 @@ import type { AppContext } from '../context.ts'
 import type { Db, TenantDb } from '../db/connect.ts'
 import { type Execution, toRecord } from '../db/queries/executions.ts'
 import { listSensitiveValues } from '../db/queries/sensitive-values.ts'
+import { ServiceError } from '../domain/errors.ts'
 import type { ExecutionRecord, ExecutionStart, StepRow } from '../domain/execution.ts'
 import { openRecord } from '../domain/open-record.ts'
-import type { SensitiveValue } from '../domain/sensitive-value.ts'
+import { isIntact, type SensitiveValue } from '../domain/sensitive-value.ts'
 import type { Plan } from '../executor/plan.ts'
 import { type CalledProcedure, findSensitivity, type Sensitivity } from '../executor/sensitivity.ts'
 import { planOfPin } from './execution-plan.ts'
@@ -43,7 +44,11 @@ export interface OpenedRun {
   readonly vault?: Vault
 }
 
-/** Puts what is stored apart back into a record, for deciding and for replay. Reads nothing where nothing is sensitive. */
+/**
+ * Puts what is stored apart back into a record, for deciding and for replay. Reads nothing where nothing is sensitive.
+ *
+ * @throws ServiceError `SENSITIVE_VALUE_LOST` when a value is gone, or is not the one that the row was written with.
+ */
 export async function openRun(
   db: Db,
   sensitivity: Sensitivity | undefined,
@@ -53,6 +58,11 @@ export async function openRun(
   const stored = toRecord(execution, rows)
   if (sensitivity === undefined) return { record: stored, values: [] }
   const values = await listSensitiveValues(db, execution.id)
+  const { start, end } = stored
+  const parts = [start.input, ...rows.flatMap((row) => [row.input, row.output])]
+  if (!isIntact([...parts, end?.result ?? null], values)) {
+    throw new ServiceError('SENSITIVE_VALUE_LOST', { executionId: execution.id })
+  }
   const record = openRecord(stored, values)
   const vault = new Vault(sensitivity, values)
   vault.learnStart(record.start)

@@ -57,6 +57,7 @@ export const wordErrors = [
   'WAIT_CLOSED',
   'WAIT_DIFFERS',
   'NOT_ASKED',
+  'SENSITIVE_VALUE_LOST',
 ] as const
 
 /** How long a word waits for a worker that has the run at this moment. */
@@ -68,7 +69,7 @@ const busyPauseMs = 100
  * the word comes first or a worker has claimed the run, for its deadline or another word: never both.
  *
  * @throws ServiceError `EXECUTION_NOT_FOUND`, `EXECUTION_ENDED`, `WAIT_NOT_FOUND`, `WAIT_CLOSED`, `EXECUTION_BUSY`; what
- *   `speak` throws, and nothing is written then.
+ *   `speak` and `openRun` throw, and nothing is written then.
  */
 export async function speakTo(
   context: OperationContext,

@@ -448,6 +448,31 @@ describe('sensitive values', () => {
     await expectOnlyApart()
   })
 
+  it('stop a run once they are gone or others, and never become marks for a tool', async () => {
+    const procedureKey = await procedureOf({
+      input,
+      steps: [{ ...code, ask: 'agent' }, look],
+    })
+    const { id: executionId } = (await start(procedureKey)).execution
+    const called = seen.length
+    await db.asOwner('default', async (client) => {
+      await client.query('ALTER TABLE sensitive_values DISABLE TRIGGER sensitive_values_kept')
+      await client.query('UPDATE sensitive_values SET value = $1 WHERE execution_id = $2', [
+        '"PIN-OTHER1"',
+        executionId,
+      ])
+      await client.query('ALTER TABLE sensitive_values ENABLE TRIGGER sensitive_values_kept')
+    })
+    const answer = { executionId, step: 'code', answer: { code: 'x' } }
+
+    const lost = { code: 'SENSITIVE_VALUE_LOST' }
+    await expect(operations.answerStep.invoke(app, ann, answer)).rejects.toMatchObject(lost)
+    await expect(agrees(executionId)).rejects.toMatchObject(lost)
+    const { execution } = await operations.getExecution.invoke(app, ann, { executionId })
+    expect(execution.input).toMatchObject({ pin: '(sensitive)' })
+    expect(seen.length).toBe(called)
+  })
+
   it('that look like what stands in their place are none until a schema says so', async () => {
     const mark = { $sensitive: 'a'.repeat(64) }
     const any = { type: 'object', properties: { value: {}, pin: input.properties.pin } }
