@@ -9,6 +9,8 @@ import { callerOf } from '../support/caller.ts'
 /** Each stands for a value that must be in no table but one, and in no answer. */
 const secrets = {
   pin: 'PIN-QX7731',
+  /** Fits the pattern of a pin, and was taken for none. */
+  rival: 'PIN-AB1234',
   code: 'CODE-ZK4482',
   words: 'WORDS-JV9915',
   token: 'TOKEN-HW2267',
@@ -201,7 +203,7 @@ describe('sensitive values', () => {
     const told: unknown[] = []
     const watched = { ...ann, onSteps: (rows: unknown) => void told.push(rows) }
     const request = {
-      ticket: { text: `Pin pin-qx7731, or ${secrets.pin}. Why?` },
+      ticket: { text: `Pin pin-qx7731, or ${secrets.pin}, not ${secrets.rival}. Why?` },
       context: { pin: secrets.pin, other: [`${secrets.pin}!`] },
       idempotencyKey: 'once',
     }
@@ -253,7 +255,9 @@ describe('sensitive values', () => {
       note: 'my pin is (sensitive)',
       pin: '(sensitive)',
     })
-    expect(run.execution.ticket?.text).toBe('Pin (sensitive), or (sensitive). Why?')
+    expect(run.execution.ticket?.text).toBe(
+      'Pin (sensitive), or (sensitive), not (sensitive). Why?',
+    )
     expect(run.execution.result).toEqual({ account: 'ACC-1', token: '(sensitive)' })
     expect(step('code')?.input).toMatchObject({ message: 'Is (sensitive) the pin of ACC-1?' })
     expect(step('code')?.exchange).toMatchObject([
