@@ -21,7 +21,6 @@ export function checkEnds(walk: Walk): void {
     completionConditions,
     escalationRules = [],
     output = {},
-    due,
     preconditions,
   } = check.definition
   checkWords(check, preconditions ?? [], ['preconditions'])
@@ -49,9 +48,6 @@ export function checkEnds(walk: Walk): void {
     return [name, check.value(source, ['output', name], resolving, atEnd)] as const
   })
   if (results.length > 0) check.resultType = objectType(Object.fromEntries(results))
-  if (due?.from !== undefined) {
-    check.value(due.from, ['due', 'from'], walk.resolving, atEnd, momentType)
-  }
 }
 
 function checkWords(check: DefinitionCheck, conditions: readonly Condition[], path: Path): void {

@@ -4,6 +4,7 @@ import { anyType, membersOf, unionOf } from '../domain/expression/type.ts'
 import { listType, type Type } from '../domain/expression.ts'
 import type { Step } from '../domain/step.ts'
 import type { DefinitionCheck, Place } from './check.ts'
+import { momentType } from './condition-checks.ts'
 import { DueRules } from './due-rules.ts'
 import type { Split } from './expression-flow.ts'
 import type { Path } from './findings.ts'
@@ -39,6 +40,8 @@ export class Walk {
     const { check } = this
     let worlds: readonly World[] = [firstWorld(check.table.size)]
     const place: Place = { before: 0, loops: [] }
+    const from = check.definition.due?.from
+    if (from !== undefined) check.value(from, ['due', 'from'], worlds, place, momentType)
     for (const [index, { when }] of (check.definition.preconditions ?? []).entries()) {
       if (when === undefined) continue
       worlds = this.holding(when, ['preconditions', index, 'when'], worlds, place).yes

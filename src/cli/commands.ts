@@ -1,3 +1,4 @@
+import { calendarCommands } from './calendar-commands.ts'
 import { check } from './check-command.ts'
 import type { Command } from './command.ts'
 import { demo } from './demo.ts'
@@ -22,6 +23,7 @@ export const commands: readonly Command[] = [
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,
+  ...calendarCommands,
   worker,
   ...serviceCommands,
 ]

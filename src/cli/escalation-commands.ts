@@ -5,6 +5,7 @@ import { getEscalation } from '../operations/get-escalation.ts'
 import { listEscalations } from '../operations/list-escalations.ts'
 import { resolveEscalation } from '../operations/resolve-escalation.ts'
 import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
+import { dueText, overdueOption } from './due-text.ts'
 import { timelineScreen } from './run-screen.ts'
 import { fields, table } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -22,22 +23,25 @@ const list = operationCommand({
   options: [
     { usage: '--status <STATUS>', text: 'only open, assigned or resolved' },
     { usage: '--queue <NAME>', text: 'only those of this queue' },
+    overdueOption,
     ...pageOptions,
   ],
   input: (given) => ({
     ...pageInput(given),
     status: given.find('status'),
     queue: given.find('queue'),
+    overdue: given.has('overdue'),
   }),
   screen: ({ items, nextCursor }, terminal) =>
     table(
       terminal,
-      ['ESCALATION', 'STATUS', 'REASON', 'QUEUE', 'TICKET'],
+      ['ESCALATION', 'STATUS', 'REASON', 'QUEUE', 'DUE', 'TICKET'],
       items.map((item) => [
         item.id,
         item.assignee === null ? item.status : `${item.status} (${item.assignee})`,
         item.reason?.code ?? '',
         item.queue,
+        dueText(item),
         // A pipe would get all of a message; `show` has it whole.
         cutToWidth(item.ticket?.text ?? '–', maxTicketWidth),
       ]),
@@ -89,6 +93,7 @@ function escalationScreen(
       ['Reason', reason === null ? null : `${reason.message} (${reason.code})`],
       ['Queue', `${escalation.queue}, priority ${escalation.priority}`],
       ['Assignee', escalation.assignee],
+      ['Due', dueText(escalation) || null],
       ['Opened', instantText(escalation.openedAt)],
       ['Assigned', instantText(escalation.assignedAt)],
       ['Resolved', instantText(escalation.resolvedAt)],

@@ -15,6 +15,7 @@ import {
   pageInput,
   pageOptions,
 } from './command.ts'
+import { dueText, overdueOption } from './due-text.ts'
 import { exitCodes, usageError } from './failures.ts'
 import { goOnLines } from './go-on.ts'
 import { labelled } from './labels.ts'
@@ -36,23 +37,26 @@ const list = operationCommand({
       usage: '--status <STATUS>',
       text: `only runs in this state: ${executionListItem.shape.status.options.join(', ')}`,
     },
+    overdueOption,
     ...pageOptions,
   ],
   input: (given) => ({
     ...pageInput(given),
     procedureKey: given.find('procedure'),
     status: given.find('status'),
+    overdue: given.has('overdue'),
   }),
   screen: ({ items, nextCursor }, terminal) =>
     table(
       terminal,
-      ['EXECUTION', 'END', 'REASON', 'PROCEDURE', 'STARTED'],
+      ['EXECUTION', 'END', 'REASON', 'PROCEDURE', 'STARTED', 'DUE'],
       items.map((item) => [
         item.id,
         endOf(item)[0],
         item.reasonCode ?? '',
         `${item.procedureKey} v${item.versionNumber}`,
         instantText(item.createdAt) ?? '',
+        dueText(item),
       ]),
       'No executions.',
     ) + nextPageLine(terminal, nextCursor),

@@ -4,6 +4,7 @@ import { isStepEnded, type StepRow, type StepStatus } from '../domain/execution.
 import type { Json } from '../domain/json.ts'
 import type { RunDetailOutput, RunOutput } from '../operations/execution-output.ts'
 import type { stepOutput } from '../operations/step-output.ts'
+import { dueText } from './due-text.ts'
 import { label, labelled } from './labels.ts'
 import { originLines } from './origin-screen.ts'
 import { factsScreen, replyScreen } from './reply-screen.ts'
@@ -125,6 +126,7 @@ export function timelineScreen(terminal: Terminal, run: ShownRun): string {
     ),
     ...(execution.ticket === null ? [] : [labelled(terminal, 'Ticket', execution.ticket.text)]),
     ...originLines(terminal, run),
+    ...(execution.dueAt === null ? [] : [labelled(terminal, 'Due', dueText(execution))]),
     ...eventLines(terminal, execution, acts),
     '',
     ...steps.flatMap((step) => timelineLines(terminal, step, began)),

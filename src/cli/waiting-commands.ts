@@ -16,6 +16,7 @@ import {
   pageInput,
   pageOptions,
 } from './command.ts'
+import { dueText, overdueOption } from './due-text.ts'
 import { usageError } from './failures.ts'
 import { labelled } from './labels.ts'
 import { freeLeft } from './left-runs.ts'
@@ -40,18 +41,20 @@ const list = operationCommand({
       text: 'only those that ask a role or group of yours, or the customer',
     },
     { usage: '--execution <ID>', text: 'only those of this execution, exec_…' },
+    overdueOption,
     ...pageOptions,
   ],
   notes: `The oldest execution comes first. 'executions show ID' shows the whole of a question, and the command that answers it.`,
   input: (given) => ({
     ...pageInput(given),
     mine: given.has('mine'),
+    overdue: given.has('overdue'),
     executionId: given.find('execution'),
   }),
   screen: ({ items, nextCursor }, terminal, given) =>
     table(
       terminal,
-      ['EXECUTION', 'STEP', 'KIND', 'ASKS', 'UNTIL', 'SINCE', 'PLAYBOOK', 'SO FAR', 'WHAT'],
+      ['EXECUTION', 'STEP', 'KIND', 'ASKS', 'UNTIL', 'SINCE', 'DUE', 'PLAYBOOK', 'SO FAR', 'WHAT'],
       items.map(({ asks, step, ...item }) => {
         const wait = { ...item, input: asks }
         return [
@@ -61,6 +64,7 @@ const list = operationCommand({
           whomText(wait),
           deadlineText(wait) ?? '–',
           instantText(item.since) ?? '',
+          dueText(item),
           `${item.procedureKey} v${item.versionNumber}`,
           soFarText(wait) || '–',
           whatText(wait, item),

@@ -77,6 +77,8 @@ async function commitMissing(
     changed: commit.changed.filter(isMissing),
     intent: commit.intent,
     limits: commit.limits,
+    // Those that are there already stay as they are.
+    sensitive: commit.sensitive,
   })
 }
 

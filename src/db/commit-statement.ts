@@ -1,5 +1,6 @@
 import type { Commit, LimitChange } from '../executor/ports.ts'
 import type { HotStatement } from './hot-statement.ts'
+import { sensitiveColumns } from './queries/sensitive-values.ts'
 
 /** The columns that a new step row is written with, and what its parameters are cast to. */
 const stepColumns = [
@@ -54,6 +55,8 @@ interface Shape {
   readonly changed: RowsForm
   readonly hasIntent: boolean
   readonly limits: LimitChange['kind'] | 'none'
+  /** Whether some of it is stored apart. */
+  readonly isSealed: boolean
 }
 
 /** The statements of one shape, made once, so that they stay prepared under their names. */
@@ -66,26 +69,22 @@ export interface CommitStatements {
 
 const known = new Map<number, CommitStatements>()
 
-export function statementsFor({
-  added,
-  changed,
-  end,
-  leave,
-  intent,
-  limits,
-}: Commit): CommitStatements {
+export function statementsFor(commit: Commit): CommitStatements {
+  const { added, changed, end, leave, intent, limits, sensitive } = commit
   const shape: Shape = {
     ending: endingOf(end, leave),
     added: formOf(added),
     changed: formOf(changed),
     hasIntent: intent !== undefined,
     limits: limits === undefined ? 'none' : limits.kind,
+    isSealed: sensitive !== undefined,
   }
   const number = numberOf(shape)
   const found = known.get(number)
   if (found !== undefined) return found
   const suffix = shape.limits === 'none' ? '' : `_${shape.limits}`
-  const name = `${shape.ending}_${shape.added}_${shape.changed}${suffix}`
+  const sealed = shape.isSealed ? '_sealed' : ''
+  const name = `${shape.ending}_${shape.added}_${shape.changed}${suffix}${sealed}`
   const parameters = new Parameters()
   const made = {
     quick: {
@@ -106,12 +105,13 @@ const limitKinds = ['none', 'count', 'giveBack'] as const
 const endings = ['go', 'leave', 'wait', 'pause', 'end', 'escalate'] as const
 
 /** Tells shapes apart without making a text of each. */
-function numberOf({ ending, added, changed, hasIntent, limits }: Shape): number {
+function numberOf({ ending, added, changed, hasIntent, limits, isSealed }: Shape): number {
   const digit = (form: RowsForm): number => (form === 'json' ? maxPlainRows + 1 : form)
   const base = maxPlainRows + 2
   const rows = digit(added) * base + digit(changed)
   const ended = rows * endings.length + endings.indexOf(ending)
-  return (ended * limitKinds.length + limitKinds.indexOf(limits)) * 2 + (hasIntent ? 1 : 0)
+  const limited = ended * limitKinds.length + limitKinds.indexOf(limits)
+  return (limited * 2 + (hasIntent ? 1 : 0)) * 2 + (isSealed ? 1 : 0)
 }
 
 function endingOf(end: Commit['end'], leave: Commit['leave']): Ending {
@@ -141,6 +141,8 @@ function quickText(shape: Shape, parameters: Parameters): string {
     `e AS (${update} RETURNING revision, reason, ticket, ended_at)`,
     ...further.slice(0, -1).map(asPart),
   ]
+  // What is there already is not written again, so what is stored apart tells nothing of the commit by its count.
+  if (shape.isSealed) return `WITH ${[...parts, asPart(last)].join(',\n')}\nSELECT FROM e`
   return `WITH ${parts.join(',\n')}\n${last.text}`
 }
 
@@ -205,7 +207,7 @@ interface IntentConditions {
 
 /** What is written besides the execution; of the intent and what it uses only where the conditions are met. */
 function furtherParts(
-  { ending, added, changed, limits }: Shape,
+  { ending, added, changed, limits, isSealed }: Shape,
   parameters: Parameters,
   conditions?: IntentConditions,
 ): readonly Part[] {
@@ -235,7 +237,15 @@ function furtherParts(
           FROM e CROSS JOIN ${rowsOf(added, stepColumns, parameters)} WHERE ${condition ?? 'true'}`
     parts.push({ name: 'a', text })
   }
+  if (isSealed) parts.push({ name: 's', text: insertSensitive(parameters, condition) })
   return parts
+}
+
+function insertSensitive(parameters: Parameters, condition = 'true'): string {
+  return `INSERT INTO sensitive_values (tenant_id, execution_id, ordinal, part, pointer, is_whole, digest, salt, value)
+    SELECT $1, $2, r.*
+    FROM e CROSS JOIN jsonb_to_recordset(${parameters.next('jsonb')}) AS r(${sensitiveColumns})
+    WHERE ${condition} ON CONFLICT DO NOTHING`
 }
 
 function insertEscalation(parameters: Parameters): string {

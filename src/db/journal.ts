@@ -94,6 +94,7 @@ function valuesOf(claim: Claim, commit: Commit, now: number): TextValue[] {
   if (limits !== undefined) values.push(usesText(limits.uses))
   pushRows(values, changed, true)
   pushRows(values, added, false)
+  if (commit.sensitive !== undefined) values.push(JSON.stringify(commit.sensitive))
   return values
 }
 

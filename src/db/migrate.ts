@@ -13,6 +13,7 @@ import * as work from '../../migrations/0011-work.ts'
 import * as forgotten from '../../migrations/0012-forgotten.ts'
 import * as waitsAndCalls from '../../migrations/0013-waits-and-calls.ts'
 import * as toolLimits from '../../migrations/0014-tool-limits.ts'
+import * as sensitiveValues from '../../migrations/0015-sensitive-values.ts'
 import * as scenarios from '../../migrations/0016-scenarios.ts'
 import * as calledProcedures from '../../migrations/0017-called-procedures.ts'
 import { ServiceError } from '../domain/errors.ts'
@@ -44,6 +45,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0012-forgotten': forgotten,
     '0013-waits-and-calls': waitsAndCalls,
     '0014-tool-limits': toolLimits,
+    '0015-sensitive-values': sensitiveValues,
     '0016-scenarios': scenarios,
     '0017-called-procedures': calledProcedures,
   }),

@@ -23,6 +23,7 @@ export interface Tables {
   executions: ExecutionsTable
   limit_counters: LimitCountersTable
   step_executions: StepExecutionsTable
+  sensitive_values: SensitiveValuesTable
   workers: WorkersTable
   escalations: EscalationsTable
   coverage_gaps: CoverageGapsTable
@@ -301,6 +302,10 @@ export interface ExecutionsTable {
   result: NullableJsonColumn
   /** The verdict on each precondition, rule and completion condition. */
   conditions: NullableJsonColumn
+  /** When the case is to be done, waiting included; null where its playbook does not say. */
+  due_at: Nullable<Date>
+  /** From when on it is soon to be done. */
+  due_warn_at: Nullable<Date>
   created_at: Date
   started_at: Nullable<Date>
   /** Set exactly when the execution is completed, escalated or cancelled. */
@@ -338,6 +343,28 @@ export interface StepExecutionsTable {
   ended_at: Nullable<Date>
   /** The execution's revision at the commit that wrote this row last. */
   revision: number
+}
+
+/**
+ * A value that is kept out of a row of an execution or of a step of it, where a mark or a text without it stands. Only
+ * deciding and replay read it; no row ever changes.
+ */
+export interface SensitiveValuesTable {
+  tenant_id: string
+  execution_id: string
+  /** That of the step; 0 for the execution itself. */
+  ordinal: number
+  /** The column that it belongs into. */
+  part: string
+  /** Where in the column: RFC 6901, at most 500 characters. */
+  pointer: string
+  /** Whether a mark stands in its place; else a text without its sensitive parts. */
+  is_whole: boolean
+  /** SHA-256 over salt and value, in lower-case hex. */
+  digest: string
+  salt: string
+  /** Canonical JSON text. */
+  value: string
 }
 
 /** A live worker process with its lease, by the database's clock. A row that is gone is a worker that is. */

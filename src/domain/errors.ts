@@ -354,6 +354,11 @@ const registry = {
     (d) =>
       `Expected the active version to ${d.wanted}, found one that is ${d.status}. Look up which version is active.`,
   ),
+  SENSITIVE_VALUE_LOST: define<{ executionId: string }>(
+    'internal',
+    (d) =>
+      `A sensitive value of ${d.executionId} is gone, or is not the one that its record names. The run can neither go on nor be replayed; restore the table sensitive_values from a backup.`,
+  ),
   INTERNAL: define<Record<string, never>>(
     'internal',
     () => 'Something failed inside the service. The log has the cause.',

@@ -82,6 +82,12 @@ export interface ExecutionStart {
   readonly calledFrom?: CalledFrom
 }
 
+/** When a case is to be done, and from when on it is soon to be, in epoch milliseconds. */
+export interface Due {
+  readonly at: number
+  readonly warnAt?: number
+}
+
 /** A version that a run may call, pinned when its root was started. */
 export interface Pin {
   readonly versionId: Id<'version'>

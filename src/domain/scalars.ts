@@ -143,7 +143,7 @@ function collect(
 }
 
 /** The subschemas of several schemas, each once. */
-function allSubschemas(schemas: readonly Json[], root: JsonSchema): readonly JsonObject[] {
+export function allSubschemas(schemas: readonly Json[], root: JsonSchema): readonly JsonObject[] {
   const [first, ...others] = schemas
   if (others.length === 0) return subschemasOf(first, root)
   return [...new Set(schemas.flatMap((schema) => subschemasOf(schema, root)))]
@@ -154,14 +154,15 @@ function declares({ properties }: JsonObject, name: string): boolean {
 }
 
 /** Every schema for a member that may apply; of patterns all, since too many is the safe side. */
-function memberSchemas(schema: JsonObject, name: string): readonly Json[] {
+export function memberSchemas(schema: JsonObject, name: string): readonly Json[] {
   const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema
   const own = isJsonObject(properties) && declares(schema, name) ? properties[name] : null
   const patterns = isJsonObject(patternProperties) ? Object.values(patternProperties) : []
   return [own, ...patterns, additionalProperties, unevaluatedProperties].filter(isJsonObject)
 }
 
-function itemSchemas(
+/** Every schema for an item of a list that may apply; with -1 for those of which `prefixItems` says nothing. */
+export function itemSchemas(
   { items, prefixItems, contains, unevaluatedItems }: JsonObject,
   index: number,
 ): readonly Json[] {

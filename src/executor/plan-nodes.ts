@@ -25,6 +25,14 @@ export interface PlannedCondition<C extends Condition = Condition> {
   readonly when?: Expression
 }
 
+/** Within what time, and from when on, a case is to be done. */
+export interface PlannedDue {
+  readonly after: Duration
+  /** Absent: from the start of the run. */
+  readonly from?: Expression
+  readonly warn?: Duration
+}
+
 /** An escalation rule that can become due. */
 export interface DueRule {
   /** Its place among all rules of the definition. */

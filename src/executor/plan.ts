@@ -1,12 +1,13 @@
 import type { Definition, EscalationRule, Precondition } from '../domain/definition.ts'
-import { durationMs } from '../domain/duration.ts'
-import type { Expression } from '../domain/expression.ts'
+import { durationMs, durationOf } from '../domain/duration.ts'
+import { compileExpression, type Expression } from '../domain/expression.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { compileSchema, type SchemaValidator } from '../domain/json-schema.ts'
 import type { EscalateTo } from '../domain/step.ts'
 import type { ToolContract } from '../domain/tool.ts'
 import { linkSteps, namedExpressions, planCondition } from './link-steps.ts'
-import type { DueRule, PlanNode, PlannedCondition } from './plan-nodes.ts'
+import type { DueRule, PlanNode, PlannedCondition, PlannedDue } from './plan-nodes.ts'
+import { findSensitivity, type Sensitivity } from './sensitivity.ts'
 
 export type * from './plan-nodes.ts'
 
@@ -40,10 +41,13 @@ export interface Plan {
   readonly completion: readonly PlannedCondition[]
   readonly output?: readonly (readonly [name: string, value: Expression])[]
   readonly timeLimitMs: number
+  readonly due?: PlannedDue
   /** Keys of the procedures that it calls. */
   readonly calls: readonly string[]
   /** Whether what it does depends on the working days of its tenant. */
   readonly countsWorkdays: boolean
+  /** What of its runs is sensitive, apart from what the runs that it calls hand back; absent where nothing is. */
+  readonly sensitivity?: Sensitivity
 }
 
 /**
@@ -64,7 +68,7 @@ export function compilePlan(
   const dueRules = rules.flatMap(({ condition, when }, index) =>
     when === undefined ? [] : [{ index, condition, when }],
   )
-  return {
+  const plan: Plan = {
     definition,
     first,
     nodes,
@@ -79,6 +83,7 @@ export function compilePlan(
     completion: (definition.completionConditions ?? []).map(planCondition),
     ...(definition.output && { output: namedExpressions(definition.output) }),
     timeLimitMs: durationMs(definition.timeLimit ?? '1h'),
+    ...(definition.due && { due: planDue(definition.due) }),
     calls: [
       ...new Set(
         [...nodes.values()].flatMap((node) => (node.kind === 'call' ? [node.step.call] : [])),
@@ -86,6 +91,16 @@ export function compilePlan(
     ],
     // A word too many only pins a calendar that nobody asks for.
     countsWorkdays: /workday/i.test(JSON.stringify(definition)),
+  }
+  const sensitivity = findSensitivity(plan, new Map())
+  return sensitivity === undefined ? plan : { ...plan, sensitivity }
+}
+
+function planDue({ after, from, warn }: Definition['due'] & {}): PlannedDue {
+  return {
+    after: durationOf(after),
+    ...(from !== undefined && { from: compileExpression(from) }),
+    ...(warn !== undefined && { warn: durationOf(warn) }),
   }
 }
 

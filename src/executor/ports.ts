@@ -1,5 +1,6 @@
 import type { ExecutionEnd, ExecutionStart, StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
+import type { SensitiveValue } from '../domain/sensitive-value.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { LimitUse, ReachedLimit } from '../domain/tool-limit.ts'
 import type { ChildEnd } from './waits.ts'
@@ -60,6 +61,8 @@ export interface Commit {
    * wait only while nothing is: an execution that was resumed, paused or cancelled meanwhile is kept.
    */
   readonly leave?: Leave | undefined
+  /** What is stored apart of the rows and the end; those of a row that is left out are left out with it. */
+  readonly sensitive?: readonly SensitiveValue[] | undefined
 }
 
 /** A change of counters: all of it is written, or none. */

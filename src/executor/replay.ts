@@ -15,8 +15,21 @@ import { concludeApproval, concludeAsk, concludeCall } from './waits.ts'
 export interface Divergence {
   /** Ordinal of the first row that does not fit; null for the end of the run. */
   readonly ordinal: number | null
+  /** Without values where any of them may be sensitive. */
   readonly expected: string
   readonly found: string
+}
+
+/** A difference before it is told: the values in it may be sensitive. */
+interface Difference {
+  readonly ordinal: number | null
+  readonly expected: Told
+  readonly found: Told
+}
+
+interface Told {
+  readonly what: string
+  readonly values: string
 }
 
 export interface ReplayResult {
@@ -40,10 +53,12 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
   let state = initialState(plan, record.start)
   let decisions = 0
   let position = 0
-  const result = (divergence: Divergence | null): ReplayResult => ({
-    agrees: divergence === null,
+  const tell = ({ what, values }: Told): string =>
+    plan.sensitivity === undefined && plan.calls.length === 0 ? what + values : what
+  const result = (found: Difference | null): ReplayResult => ({
+    agrees: found === null,
     decisions,
-    divergence,
+    divergence: found && { ...found, expected: tell(found.expected), found: tell(found.found) },
     state,
   })
 
@@ -51,7 +66,7 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
   const atRest = (): ReplayResult => {
     const extra = record.rows[position]
     if (extra !== undefined) {
-      const expected = 'no further step while one is running'
+      const expected = { what: 'no further step while one is running', values: '' }
       return result({ ordinal: extra.ordinal, expected, found: describeRow(extra) })
     }
     return result(record.end === null ? null : compareOutsideEnd(record.end))
@@ -169,14 +184,14 @@ function isOpen(row: StepRow, { frames }: ExecutionState): boolean {
   return row.status === 'waiting' || frames.some((frame) => frame.row.ordinal === row.ordinal)
 }
 
-function compareOpened(expected: StepRow, found: StepRow): Divergence | null {
+function compareOpened(expected: StepRow, found: StepRow): Difference | null {
   const same = hashOf({ input: expected.input }) === hashOf({ input: found.input })
   return same
     ? null
     : { ordinal: found.ordinal, expected: describeRow(expected), found: describeRow(found) }
 }
 
-function compareWhole(expected: StepRow, found: StepRow): Divergence | null {
+function compareWhole(expected: StepRow, found: StepRow): Difference | null {
   if (expected.status === found.status && facts(expected) === facts(found)) return null
   return { ordinal: found.ordinal, expected: describeRow(expected), found: describeRow(found) }
 }
@@ -219,7 +234,7 @@ function hasAnswer({ status, error }: StepRow): boolean {
   return error?.code === 'expectation_failed' || error?.code === 'expression_failed'
 }
 
-function compareStart(expected: StepRow, found: StepRow): Divergence | null {
+function compareStart(expected: StepRow, found: StepRow): Difference | null {
   const same =
     expected.ordinal === found.ordinal &&
     expected.stepKey === found.stepKey &&
@@ -254,7 +269,7 @@ function compareEnd(
   expected: ExecutionEnd,
   extra: StepRow | undefined,
   { end: found, semanticsVersion: version }: ExecutionRecord,
-): Divergence | null {
+): Difference | null {
   if (extra !== undefined) {
     return { ordinal: extra.ordinal, expected: describeEnd(expected), found: describeRow(extra) }
   }
@@ -263,13 +278,15 @@ function compareEnd(
 }
 
 /** An end from outside claims nothing of the definition besides why; its instant is observed. */
-function compareOutsideEnd(end: ExecutionEnd): Divergence | null {
+function compareOutsideEnd(end: ExecutionEnd): Difference | null {
   const { status, reason, endedAt } = end
   const expected = endFromOutside({ status, reason }, endedAt)
   if (isFromOutside(end) && endFacts(expected) === endFacts(end)) return null
   return {
     ordinal: null,
-    expected: isFromOutside(end) ? describeEnd(expected) : 'no end while a step is running',
+    expected: isFromOutside(end)
+      ? describeEnd(expected)
+      : { what: 'no end while a step is running', values: '' },
     found: describeEnd(end),
   }
 }
@@ -278,15 +295,18 @@ function isFromOutside(end: ExecutionEnd): boolean {
   return end.status === 'cancelled' || observedEnds.has(end.reason?.code ?? '')
 }
 
-function describeRow(row: StepRow): string {
+function describeRow(row: StepRow): Told {
   const error = row.error === null ? '' : ` (${row.error.code})`
-  return `step ${row.ordinal} '${row.stepKey}' ${row.status}${error}, input ${short(row.input)}, output ${short(row.output)}`
+  return {
+    what: `step ${row.ordinal} '${row.stepKey}' ${row.status}${error}`,
+    values: `, input ${short(row.input)}, output ${short(row.output)}`,
+  }
 }
 
-function describeEnd(end: ExecutionEnd | null): string {
-  if (end === null) return 'no end'
+function describeEnd(end: ExecutionEnd | null): Told {
+  if (end === null) return { what: 'no end', values: '' }
   const how = end.outcome ?? end.reason?.code ?? ''
-  return `end ${end.status} (${how}), result ${short(end.result)}`
+  return { what: `end ${end.status} (${how})`, values: `, result ${short(end.result)}` }
 }
 
 function short(value: unknown): string {

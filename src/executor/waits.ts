@@ -1,6 +1,6 @@
 import { hashOf } from '../domain/canonical.ts'
 import type { Duration } from '../domain/duration.ts'
-import type { Outcome, Said, StepRow } from '../domain/execution.ts'
+import type { ExecutionStart, Outcome, Said, StepRow } from '../domain/execution.ts'
 import { addWorkdays, defaultCalendar, findInstant } from '../domain/expression.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import type { ExecutionState } from './apply.ts'
@@ -44,7 +44,7 @@ export function beginWait(
 function beginAsk(plan: Plan, state: ExecutionState, node: AskNode, row: StepRow): StepRow {
   const message = resolve(node.message, scopeOf(plan, state, row.startedAt, row))
   if (!message.ok) return failedRow(row, message.code, message.message, row.startedAt)
-  const instant = (duration: Duration | undefined) => instantAfter(state, row.startedAt, duration)
+  const instant = (duration: Duration | undefined) => instantText(state, row.startedAt, duration)
   return {
     ...row,
     input: {
@@ -71,7 +71,7 @@ function beginApproval(
       show: show.value,
       showHash: hashOf(show.value),
       quorum: node.step.quorum ?? 1,
-      deadline: instantAfter(state, row.startedAt, node.deadline),
+      deadline: instantText(state, row.startedAt, node.deadline),
     },
   }
 }
@@ -97,7 +97,7 @@ function beginCall(plan: Plan, state: ExecutionState, node: CallNode, row: StepR
 function beginTimedWait(plan: Plan, state: ExecutionState, node: WaitNode, row: StepRow): StepRow {
   const at = row.startedAt
   if (!('evaluate' in node.until)) {
-    return { ...row, input: { until: instantAfter(state, at, node.until) } }
+    return { ...row, input: { until: instantText(state, at, node.until) } }
   }
   const until = evaluateInstant(node.until, scopeOf(plan, state, at, row))
   if (!until.ok) return failedRow(row, until.code, until.message, at)
@@ -105,17 +105,21 @@ function beginTimedWait(plan: Plan, state: ExecutionState, node: WaitNode, row: 
 }
 
 /** RFC 3339 text of the end of a duration, in the calendar of the run. */
-function instantAfter(
+function instantText(
   { start }: ExecutionState,
   at: number,
   duration: Duration | undefined,
 ): string | null {
-  if (duration === undefined) return null
-  const end =
-    'ms' in duration
-      ? at + duration.ms
-      : addWorkdays(at, duration.workdays, start.calendar ?? defaultCalendar)
-  return new Date(end).toISOString()
+  return duration === undefined ? null : new Date(instantAfter(start, at, duration)).toISOString()
+}
+
+/** The end of a duration, in the calendar of the run. Epoch milliseconds. */
+export function instantAfter(
+  { calendar = defaultCalendar }: Pick<ExecutionStart, 'calendar'>,
+  at: number,
+  duration: Duration,
+): number {
+  return 'ms' in duration ? at + duration.ms : addWorkdays(at, duration.workdays, calendar)
 }
 
 /** What time alone makes of a wait: its row as it is then, or undefined while there is nothing to be done. */

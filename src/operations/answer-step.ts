@@ -5,6 +5,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { roles } from '../domain/principal.ts'
 import type { Problem } from '../domain/problem.ts'
+import { marksSensitive } from '../domain/sensitive-places.ts'
 import type { AskNode } from '../executor/plan.ts'
 import { concludeAsk } from '../executor/waits.ts'
 import { defineOperation } from './define.ts'
@@ -64,10 +65,16 @@ function readings(text: string): readonly Json[] {
 }
 
 function problemsOf(node: AskNode, candidates: readonly Json[]): readonly Problem[] {
-  return node.answer.problems(candidates[0] ?? null).map((problem) => ({
-    ...problem,
-    path: problem.path === '' ? 'answer' : `answer.${problem.path}`,
+  const isSensitive = marksSensitive(node.step.answer)
+  return node.answer.problems(candidates[0] ?? null).map(({ path, message }) => ({
+    path: path === '' ? 'answer' : `answer.${path}`,
+    message: isSensitive ? withoutFound(message) : message,
   }))
+}
+
+/** What was given may be the answer in another form. */
+function withoutFound(message: string): string {
+  return message.replace(/^found .*, expected /s, 'found what is not shown, expected ')
 }
 
 function keepUnfit(

@@ -28,7 +28,7 @@ export const assignEscalation = defineAdministration({
     await updateEscalationAssignee(transaction, id, assignee, new Date(app.clock.now()))
     const after = (await findEscalation(transaction, id)) ?? before
     return {
-      output: toEscalationOutput(after),
+      output: toEscalationOutput(after, app.clock.now()),
       audit: [
         {
           action: 'escalation.assigned',

@@ -1,7 +1,7 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
 import { isOutage } from '../db/database-errors.ts'
-import { findExecution, listCalled, listSteps, toRecord } from '../db/queries/executions.ts'
+import { findExecution, listCalled, listSteps } from '../db/queries/executions.ts'
 import { firstClaim, insertExecution, type NewExecution } from '../db/queries/insert-execution.ts'
 import {
   attachLateOutcome,
@@ -25,6 +25,8 @@ import { cancelCalled, createChildren } from './called-runs.ts'
 import type { Caller } from './define.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
+import { openRun, sensitivityOf } from './sensitive-run.ts'
+import { sealingJournal, Vault } from './vault.ts'
 
 /** A run that its worker lost this often is handed to a person: something in it may be what kills workers. */
 const maxTakeOvers = 5
@@ -49,9 +51,13 @@ export async function startAndRun(
   extras: RunExtras = {},
 ): Promise<boolean> {
   const { start, durability } = execution
+  const sensitivity =
+    plan.calls.length === 0 ? plan.sensitivity : await sensitivityOf(app, db, plan, start.pins)
+  const vault = sensitivity && new Vault(sensitivity, [])
+  const sealed = vault?.sealStart(execution)
   const insert = async (): Promise<boolean> => {
     app.onBoundary?.('before_commit', 'start')
-    const isNew = await insertExecution(db, execution)
+    const isNew = await insertExecution(db, sealed?.value ?? execution, sealed?.apart)
     app.onBoundary?.('after_commit', 'start')
     return isNew
   }
@@ -62,7 +68,8 @@ export async function startAndRun(
   try {
     if (!(await insert())) return false
     const state = initialState(plan, start)
-    await handingBack(app, claim, () => carryOut(app, db, plan, state, claim, durability, extras))
+    const run = { plan, state, claim, durability, vault }
+    await handingBack(app, claim, () => carryOut(app, db, run, extras))
   } finally {
     app.worker.letGo(claim)
   }
@@ -184,10 +191,12 @@ async function carryOn(app: AppContext, claim: Claim, isStopping?: () => boolean
   if (execution.takeOverCount > maxTakeOvers) return endFor(app, claim, 'recovery_exhausted')
   const plan = await planOfExecution(app, db, execution)
   const rows = await listSteps(db.kysely, executionId)
-  const { agrees, divergence, state } = replay(plan, toRecord(execution, rows))
+  const sensitivity = await sensitivityOf(app, db, plan, execution.further.pins)
+  const { record, vault } = await openRun(db.kysely, sensitivity, execution, rows)
+  const { agrees, divergence, state } = replay(plan, record)
   if (agrees) {
-    const extras = isStopping && { isStopping }
-    return carryOut(app, db, plan, state, claim, execution.durability, extras, execution)
+    const run = { plan, state, claim, durability: execution.durability, vault, flags: execution }
+    return carryOut(app, db, run, isStopping && { isStopping })
   }
   app.log.error({ executionId, divergence }, 'the record does not follow from the definition')
   return endFor(app, claim, 'internal_error')
@@ -221,28 +230,36 @@ async function leave(app: AppContext, claim: Claim, failures: 0 | 1): Promise<vo
   }
 }
 
+/** An execution that is claimed and loaded. */
+interface ClaimedRun {
+  readonly plan: Plan
+  readonly state: ExecutionState
+  readonly claim: Claim
+  readonly durability: Durability
+  /** Absent where nothing of it is sensitive. */
+  readonly vault: Vault | undefined
+  readonly flags?: Flags
+}
+
 /** Runs a claimed execution from where it stands to its end, and answers the customer. */
 async function carryOut(
   app: AppContext,
   db: TenantDb,
-  plan: Plan,
-  state: ExecutionState,
-  claim: Claim,
-  durability: Durability,
+  { plan, state, claim, durability, vault, flags }: ClaimedRun,
   { onSteps, inputRecord, isStopping }: RunExtras = {},
-  flags?: Flags,
 ): Promise<void> {
   const { executionId } = claim
+  const shown = (row: StepRow): StepRow => vault?.shown(row) ?? row
   const ports: RunnerPorts = {
-    journal: app.journal,
+    journal: vault === undefined ? app.journal : sealingJournal(app.journal, vault),
     tools: app.tools,
     clock: app.clock,
-    children: createChildren(app, db),
+    children: createChildren(app, db, vault),
     lease: app.worker.lease,
     ...(isStopping && { isStopping }),
-    onLateOutcome: (row) => void keepLateOutcome(app, db, executionId, row),
+    onLateOutcome: (row) => void keepLateOutcome(app, db, executionId, shown(row)),
     ...(app.onBoundary && { onBoundary: app.onBoundary }),
-    ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows) }),
+    ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows.map(shown)) }),
   }
   try {
     const { end, state: left } = await runExecution(ports, plan, state, claim, durability, flags)

@@ -32,7 +32,13 @@ export interface OperationContext {
 export interface AuditEntry {
   /** Past tense, noun first: `version.activated`. */
   readonly action: string
-  readonly entityKind: 'procedure' | 'version' | 'execution' | 'escalation' | 'embedding_model'
+  readonly entityKind:
+    | 'procedure'
+    | 'version'
+    | 'execution'
+    | 'escalation'
+    | 'embedding_model'
+    | 'tenant'
   readonly entityId: string
   /** Hashes of what was there before and after, where that has one. */
   readonly beforeHash?: string

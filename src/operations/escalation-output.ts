@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Escalation } from '../db/queries/escalations.ts'
 import type { Ticket } from '../domain/execution.ts'
+import { dueOutput, toDueOutput } from './due-output.ts'
 import { instant, reason } from './shapes.ts'
 
 export const escalationOutput = z.object({
@@ -16,14 +17,20 @@ export const escalationOutput = z.object({
   assignee: z.string().nullable(),
   ticket: z.custom<Ticket | null>(),
   resolution: z.object({ text: z.string(), by: z.string() }).nullable(),
+  ...dueOutput,
   openedAt: instant,
   assignedAt: instant.nullable(),
   resolvedAt: instant.nullable(),
 })
 
-export function toEscalationOutput(escalation: Escalation): z.infer<typeof escalationOutput> {
+/** `now`, in epoch milliseconds, tells what is late: the case goes on until a person has resolved it. */
+export function toEscalationOutput(
+  { dueAt, dueWarnAt, ...escalation }: Escalation,
+  now: number,
+): z.infer<typeof escalationOutput> {
   return {
     ...escalation,
+    ...toDueOutput({ dueAt, dueWarnAt }, escalation.resolvedAt, now),
     openedAt: escalation.openedAt.toISOString(),
     assignedAt: escalation.assignedAt?.toISOString() ?? null,
     resolvedAt: escalation.resolvedAt?.toISOString() ?? null,

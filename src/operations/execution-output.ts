@@ -3,7 +3,9 @@ import type { Execution, ExecutionListItem } from '../db/queries/executions.ts'
 import type { StoredReply } from '../db/queries/replies.ts'
 import type { ConditionVerdict, StepRow, Ticket } from '../domain/execution.ts'
 import type { Principal } from '../domain/principal.ts'
+import { withoutMarks } from '../domain/sensitive-value.ts'
 import type { ReplyFact, ReplyVerification } from '../reply/reply.ts'
+import { dueOutput, toDueOutput } from './due-output.ts'
 import { anyJson, instant, reason } from './shapes.ts'
 import { stepOutput, toStepOutput } from './step-output.ts'
 
@@ -27,6 +29,7 @@ export const executionListItem = z.object({
   customerId: z.string().nullable(),
   ticketId: z.string().nullable(),
   createdAt: instant,
+  ...dueOutput,
   endedAt: instant.nullable(),
 })
 
@@ -180,7 +183,11 @@ export const runDetailOutput = runOutput.extend({
 
 export type RunDetailOutput = z.infer<typeof runDetailOutput>
 
-export function toExecutionListItem(item: ExecutionListItem): z.infer<typeof executionListItem> {
+/** `now`, in epoch milliseconds, tells what is late. */
+export function toExecutionListItem(
+  item: ExecutionListItem,
+  now: number,
+): z.infer<typeof executionListItem> {
   return {
     id: item.id,
     procedureKey: item.procedureKey,
@@ -191,6 +198,7 @@ export function toExecutionListItem(item: ExecutionListItem): z.infer<typeof exe
     customerId: item.customerId,
     ticketId: item.ticketId,
     createdAt: item.createdAt.toISOString(),
+    ...toDueOutput(item, item.endedAt, now),
     endedAt: item.endedAt?.toISOString() ?? null,
   }
 }
@@ -200,16 +208,17 @@ export function toRunOutput(
   rows: readonly StepRow[],
   actions: ReadonlyMap<string, string>,
   reply: StoredReply | undefined,
+  now: number,
 ): RunOutput {
   const began = execution.startedAt ?? execution.createdAt
   return {
     execution: {
-      ...toExecutionListItem(execution),
+      ...toExecutionListItem(execution, now),
       versionId: execution.versionId,
       definitionHash: execution.definitionHash,
       reason: execution.reason,
-      result: execution.result,
-      input: execution.input,
+      result: withoutMarks(execution.result),
+      input: withoutMarks(execution.input),
       inputSources: execution.inputSources,
       ticket: execution.ticket,
       selection: execution.selection,

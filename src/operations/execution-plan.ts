@@ -3,6 +3,7 @@ import type { TenantDb } from '../db/connect.ts'
 import type { Execution } from '../db/queries/executions.ts'
 import { listContracts } from '../db/queries/tool-contracts.ts'
 import { findVersionById, type ProcedureVersion } from '../db/queries/versions.ts'
+import type { Pin } from '../domain/execution.ts'
 import type { Plan } from '../executor/plan.ts'
 
 /** The plan of a version: its definition, with the contracts that it pinned. */
@@ -17,6 +18,13 @@ export function planOfVersion(
     const contracts = await listContracts(db.kysely, Object.values(version.toolContracts))
     return { definition: stored.definition, contracts }
   })
+}
+
+/** The plan of a version that a run may call. */
+export async function planOfPin(app: AppContext, db: TenantDb, pin: Pin): Promise<Plan> {
+  const version = await findVersionById(db.kysely, pin.versionId)
+  if (version === undefined) throw new TypeError(`version ${pin.versionId} was pinned`)
+  return planOfVersion(app, db, version)
 }
 
 /** The plan of the version that an execution was started with. */

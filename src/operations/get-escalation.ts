@@ -22,7 +22,7 @@ export const getEscalation = defineOperation({
     }
     const { executionId } = escalation
     return {
-      escalation: toEscalationOutput(escalation),
+      escalation: toEscalationOutput(escalation, context.app.clock.now()),
       run: executionId === null ? null : await readRunDetail(context, executionId),
     }
   },

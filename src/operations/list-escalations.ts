@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { listEscalations as listRows } from '../db/queries/escalations.ts'
 import { defineOperation } from './define.ts'
+import { overdueFilter } from './due-output.ts'
 import { escalationOutput, toEscalationOutput } from './escalation-output.ts'
 import { nextCursor, page } from './shapes.ts'
 
@@ -12,15 +13,22 @@ export const listEscalations = defineOperation({
     ...page,
     status: escalationOutput.shape.status.optional(),
     queue: z.string().max(200).optional(),
+    overdue: overdueFilter,
   }),
   output: z.object({ items: z.array(escalationOutput), nextCursor }),
   errors: [],
   roles: ['agent', 'approver', 'admin', 'auditor'],
-  async run({ db }, { limit, cursor, ...filters }) {
-    const rows = await listRows(db.kysely, { ...filters, limit: limit + 1, before: cursor })
+  async run({ app, db }, { limit, cursor, overdue, ...filters }) {
+    const now = app.clock.now()
+    const rows = await listRows(db.kysely, {
+      ...filters,
+      limit: limit + 1,
+      before: cursor,
+      ...(overdue && { overdueAt: new Date(now) }),
+    })
     const items = rows.slice(0, limit)
     return {
-      items: items.map(toEscalationOutput),
+      items: items.map((item) => toEscalationOutput(item, now)),
       nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null,
     }
   },

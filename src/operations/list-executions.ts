@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { listExecutions as listRows } from '../db/queries/executions.ts'
 import { defineOperation } from './define.ts'
+import { overdueFilter } from './due-output.ts'
 import { executionListItem, toExecutionListItem } from './execution-output.ts'
 import { nextCursor, page, procedureKey } from './shapes.ts'
 
@@ -12,15 +13,22 @@ export const listExecutions = defineOperation({
     ...page,
     procedureKey: procedureKey.optional(),
     status: executionListItem.shape.status.optional(),
+    overdue: overdueFilter,
   }),
   output: z.object({ items: z.array(executionListItem), nextCursor }),
   errors: [],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
-  async run({ db }, { limit, cursor, ...filters }) {
-    const rows = await listRows(db.kysely, { ...filters, limit: limit + 1, before: cursor })
+  async run({ app, db }, { limit, cursor, overdue, ...filters }) {
+    const now = app.clock.now()
+    const rows = await listRows(db.kysely, {
+      ...filters,
+      limit: limit + 1,
+      before: cursor,
+      ...(overdue && { overdueAt: new Date(now) }),
+    })
     const items = rows.slice(0, limit)
     return {
-      items: items.map(toExecutionListItem),
+      items: items.map((item) => toExecutionListItem(item, now)),
       nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null,
     }
   },

@@ -6,8 +6,10 @@ import { ServiceError } from '../domain/errors.ts'
 import type { JsonSchema } from '../domain/json.ts'
 import { roles } from '../domain/principal.ts'
 import { schemaText } from '../domain/schema-text.ts'
+import { withoutMarks } from '../domain/sensitive-value.ts'
 import { walkSteps } from '../domain/step.ts'
 import { defineOperation } from './define.ts'
+import { dueOutput, overdueFilter, toDueOutput } from './due-output.ts'
 import { anyJson, executionId, nextCursor, page, procedureKey } from './shapes.ts'
 import { type SaidOutput, toExchangeOutput } from './step-output.ts'
 
@@ -22,6 +24,7 @@ export const listWaitingSteps = defineOperation({
       .boolean()
       .default(false)
       .describe('Only those that ask one of your roles or groups, or the customer'),
+    overdue: overdueFilter,
   }),
   output: z.object({
     items: z.array(
@@ -43,19 +46,22 @@ export const listWaitingSteps = defineOperation({
         answerText: z.string().nullable().describe('The same in words'),
         exchange: z.array(z.custom<SaidOutput>()).readonly().describe('What was said so far'),
         since: z.string(),
+        ...dueOutput,
       }),
     ),
     nextCursor,
   }),
   errors: [],
   roles,
-  async run({ caller: { principal }, db }, { limit, cursor, mine, executionId: id }) {
+  async run({ app, caller: { principal }, db }, { limit, cursor, mine, overdue, executionId: id }) {
+    const now = app.clock.now()
     const own = [...principal.roles, ...principal.groups.map((group) => `group:${group}`)]
     const forCustomer = principal.roles.includes('agent') || principal.roles.includes('admin')
     const rows = await listRows(db.kysely, {
       limit: limit + 1,
       after: cursor === undefined ? undefined : placeOf(cursor),
       executionId: id,
+      ...(overdue && { overdueAt: new Date(now) }),
       ...(mine && { from: forCustomer ? [...own, 'customer'] : own }),
     })
     const shown = rows.slice(0, limit)
@@ -63,13 +69,15 @@ export const listWaitingSteps = defineOperation({
     const answers = await listAnswers(db.kysely, shown)
     return {
       items: shown.map((row, index) => {
-        const { stepKey, input, startedAt, ordinal: _ordinal, versionId: _version, ...rest } = row
+        const { stepKey, input, startedAt, dueAt, dueWarnAt, ordinal: _, versionId: _id, ...rest } =
+          row
         const answer = answers[index] ?? null
         return {
           ...rest,
+          ...toDueOutput({ dueAt, dueWarnAt }, null, now),
           exchange: toExchangeOutput(row.exchange),
           step: stepKey,
-          asks: input,
+          asks: withoutMarks(input),
           answer,
           answerText: answer === null ? null : schemaText(answer),
           since: startedAt.toISOString(),

@@ -7,6 +7,7 @@ import type { Plan } from '../executor/plan.ts'
 import { saysNo } from '../reply/claims.ts'
 import type { RecordedValue, Unsayable } from '../reply/facts.ts'
 import { findLaterWrites, type ToolCall } from '../reply/tool-call.ts'
+import type { OpenedRun } from './sensitive-run.ts'
 import { findUnsayable } from './unsayable.ts'
 
 /** What a run recorded that a reply may draw on, in the order of the record. */
@@ -32,7 +33,7 @@ const freshMs = 10 * 60_000
 export function recordedValues(
   plan: Plan,
   state: ExecutionState,
-  rows: readonly StepRow[],
+  { record: { rows }, values: stored }: Pick<OpenedRun, 'record' | 'values'>,
   scope: Scope,
 ): RunRecord {
   const { input } = state.start
@@ -58,7 +59,11 @@ export function recordedValues(
     const made = { stepKey: row.stepKey, tool, effect, input: call.input, states, isOneOfSeveral }
     values.push({ value: call.output, schema, call: made })
   }
-  return { values, calls, ...findUnsayable(plan, rows, scope) }
+  // What is put together of several values may hold some that are no secrets; those that are stand apart as well.
+  const apart = stored.flatMap(({ value, isWhole }): readonly Json[] =>
+    isWhole && !/^[[{]/.test(value) ? [JSON.parse(value)] : [],
+  )
+  return { values, calls, ...findUnsayable(plan, rows, scope, apart) }
 }
 
 /** The different inputs that each tool was called with, as canonical JSON. */

@@ -11,6 +11,7 @@ import { deleteDraft } from './delete-draft.ts'
 import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { editDraft } from './edit-draft.ts'
+import { getCalendar } from './get-calendar.ts'
 import { getEmbeddings } from './get-embeddings.ts'
 import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
@@ -30,6 +31,7 @@ import { resumeExecution } from './resume-execution.ts'
 import { searchProcedures } from './search-procedures.ts'
 import { setScenarios } from './set-scenarios.ts'
 import { simulateVersion } from './simulate-version.ts'
+import { setCalendar } from './set-calendar.ts'
 import { startExecution } from './start-execution.ts'
 import { switchEmbeddings } from './switch-embeddings.ts'
 
@@ -49,6 +51,7 @@ export const operations = {
   deleteDraft,
   deprecateVersion,
   editDraft,
+  getCalendar,
   getEmbeddings,
   getEscalation,
   getExecution,
@@ -67,6 +70,7 @@ export const operations = {
   searchProcedures,
   setScenarios,
   simulateVersion,
+  setCalendar,
   startExecution,
   switchEmbeddings,
 } as const

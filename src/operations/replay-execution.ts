@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { findExecution, listSteps, toRecord } from '../db/queries/executions.ts'
+import { findExecution, listSteps } from '../db/queries/executions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { replay } from '../executor/replay.ts'
 import { defineOperation } from './define.ts'
 import { planOfExecution } from './execution-plan.ts'
+import { openRun, sensitivityOf } from './sensitive-run.ts'
 import { executionId } from './shapes.ts'
 
 /**
@@ -26,7 +27,7 @@ export const replayExecution = defineOperation({
       })
       .nullable(),
   }),
-  errors: ['EXECUTION_NOT_FOUND'],
+  errors: ['EXECUTION_NOT_FOUND', 'SENSITIVE_VALUE_LOST'],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
   async run({ app, db }, input) {
     const execution = await findExecution(db.kysely, input.executionId)
@@ -35,7 +36,9 @@ export const replayExecution = defineOperation({
     }
     const plan = await planOfExecution(app, db, execution)
     const rows = await listSteps(db.kysely, execution.id)
-    const { agrees, decisions, divergence } = replay(plan, toRecord(execution, rows))
+    const sensitivity = await sensitivityOf(app, db, plan, execution.further.pins)
+    const { record } = await openRun(db.kysely, sensitivity, execution, rows)
+    const { agrees, decisions, divergence } = replay(plan, record)
     return { executionId: execution.id, agrees, decisions, divergence }
   },
 })

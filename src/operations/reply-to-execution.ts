@@ -1,6 +1,6 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
-import { type Execution, findExecution, listSteps, toRecord } from '../db/queries/executions.ts'
+import { type Execution, findExecution, listSteps } from '../db/queries/executions.ts'
 import { insertReply } from '../db/queries/replies.ts'
 import { isExecutionEnded } from '../domain/execution.ts'
 import type { Scope } from '../domain/expression.ts'
@@ -20,6 +20,7 @@ import type { InputRecord, Reply } from '../reply/reply.ts'
 import { type WrittenReply, writeReply } from '../reply/write-reply.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { type RunRecord, recordedValues } from './recorded-values.ts'
+import { openRun, sensitivityOf } from './sensitive-run.ts'
 
 /**
  * Answers the customer of an execution that has ended, from its record, and stores the answer with all that speaks for
@@ -38,10 +39,15 @@ export async function replyToExecution(
   if (execution === undefined || !isExecutionEnded(execution.status)) return
   const plan = await planOfExecution(app, db, execution)
   const rows = await listSteps(db.kysely, id)
-  const { state } = replay(plan, toRecord(execution, rows))
+  const sensitivity = await sensitivityOf(app, db, plan, execution.further.pins)
+  const opened = await openRun(db.kysely, sensitivity, execution, rows)
+  const { state } = replay(plan, opened.record)
   const scope = scopeOf(plan, state, state.lastEndedAt)
-  const record = recordedValues(plan, state, rows, scope)
-  const run = { execution, plan, record, request: requestOf(execution, plan, scope, record) }
+  const record = recordedValues(plan, state, opened, scope)
+  const { input, ticket } = opened.record.start
+  const whole = { ...execution, input, ticket }
+  const request = requestOf(whole, plan, scope, record)
+  const run = { execution: whole, plan, record, request }
   const { text, source, facts, verification } = await answer(app, run)
   await insertReply(db.kysely, {
     text,

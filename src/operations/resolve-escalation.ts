@@ -34,7 +34,7 @@ export const resolveEscalation = defineAdministration({
     )
     const after = (await findEscalation(transaction, id)) ?? before
     return {
-      output: toEscalationOutput(after),
+      output: toEscalationOutput(after, app.clock.now()),
       audit: [{ action: 'escalation.resolved', entityKind: 'escalation', entityId: id }],
     }
   },

@@ -4,10 +4,11 @@ import { findExecutionByKey } from '../db/queries/executions.ts'
 import type { ProcedureVersion } from '../db/queries/versions.ts'
 import { canonicalValue, hashOf } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { Durability, Ticket } from '../domain/execution.ts'
+import type { Durability, ExecutionStart, Ticket } from '../domain/execution.ts'
 import { newId } from '../domain/ids.ts'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import type { SelectionRecord } from '../domain/selection.ts'
+import { dueOf } from '../executor/due.ts'
 import { startAndRun } from './carry-out.ts'
 import { completeInput } from './complete-input.ts'
 import type { OperationContext } from './define.ts'
@@ -88,19 +89,21 @@ export async function runVersion(
   const pinned = await pinStart(app, db, plan)
   const now = app.clock.now()
   const executionId = newId('execution', now)
+  const start: ExecutionStart = {
+    executionId,
+    tenantId: db.tenantId,
+    requester: caller.principal,
+    startedAt: now,
+    input,
+    ticket: ticket ?? null,
+    ...(request.onBehalfOf !== undefined && { onBehalfOf: request.onBehalfOf }),
+    ...(request.customerId !== undefined && { customerId: request.customerId }),
+    ...(request.mode === 'guided' && { mode: 'guided' }),
+    ...pinned,
+  }
   const execution = {
-    start: {
-      executionId,
-      tenantId: db.tenantId,
-      requester: caller.principal,
-      startedAt: now,
-      input,
-      ticket: ticket ?? null,
-      ...(request.onBehalfOf !== undefined && { onBehalfOf: request.onBehalfOf }),
-      ...(request.customerId !== undefined && { customerId: request.customerId }),
-      ...(request.mode === 'guided' && { mode: 'guided' as const }),
-      ...pinned,
-    },
+    start,
+    due: dueOf(plan, start),
     version,
     durability: request.durability,
     workerId: request.detach === true ? null : app.worker.id,

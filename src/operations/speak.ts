@@ -1,19 +1,27 @@
 import type { AppContext } from '../context.ts'
-import { type Execution, findExecution, listSteps, toRecord } from '../db/queries/executions.ts'
+import { type Execution, findExecution, listSteps } from '../db/queries/executions.ts'
+import { insertSensitiveValues } from '../db/queries/sensitive-values.ts'
 import { updateWaitingStep } from '../db/queries/waiting-steps.ts'
 import { ServiceError } from '../domain/errors.ts'
-import { isStepEnded, type Speaker, type StepRow } from '../domain/execution.ts'
+import {
+  type ExecutionRecord,
+  isStepEnded,
+  type Speaker,
+  type StepRow,
+} from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { ExecutionState } from '../executor/apply.ts'
 import type { Plan, PlanNode } from '../executor/plan.ts'
 import { replay } from '../executor/replay.ts'
+import type { Sensitivity } from '../executor/sensitivity.ts'
 import { carryOnById } from './carry-out.ts'
 import type { OperationContext } from './define.ts'
 import type { RunOutput } from './execution-output.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { lockGoing, readRun } from './read-run.ts'
+import { openRun, sensitivityOf } from './sensitive-run.ts'
 
 /** Which wait is spoken to. */
 export interface WaitRef {
@@ -49,6 +57,7 @@ export const wordErrors = [
   'WAIT_CLOSED',
   'WAIT_DIFFERS',
   'NOT_ASKED',
+  'SENSITIVE_VALUE_LOST',
 ] as const
 
 /** How long a word waits for a worker that has the run at this moment. */
@@ -60,7 +69,7 @@ const busyPauseMs = 100
  * the word comes first or a worker has claimed the run, for its deadline or another word: never both.
  *
  * @throws ServiceError `EXECUTION_NOT_FOUND`, `EXECUTION_ENDED`, `WAIT_NOT_FOUND`, `WAIT_CLOSED`, `EXECUTION_BUSY`; what
- *   `speak` throws, and nothing is written then.
+ *   `speak` and `openRun` throw, and nothing is written then.
  */
 export async function speakTo(
   context: OperationContext,
@@ -70,14 +79,17 @@ export async function speakTo(
   const { app, db } = context
   const { executionId } = ref
   // Before the transaction: on the embedded database nothing else is read while one is open.
-  const plan = await planOf(context, executionId)
+  const { plan, sensitivity } = await planOf(context, executionId)
   for (let tries = 1; ; tries += 1) {
     const word = await db.kysely.transaction().execute(async (transaction) => {
       const execution = await lockGoing(transaction, executionId)
       if (execution.workerId !== null) return undefined
       const rows = await listSteps(transaction, executionId)
-      const found = speak(hear(app, plan, execution, rows, ref))
-      await updateWaitingStep(transaction, executionId, found.row, found.goesOn)
+      const { record, vault } = await openRun(transaction, sensitivity, execution, rows)
+      const found = speak(hear(app, plan, execution, record, ref))
+      const sealed = vault?.sealRow(found.row)
+      await updateWaitingStep(transaction, executionId, sealed?.value ?? found.row, found.goesOn)
+      await insertSensitiveValues(transaction, db.tenantId, executionId, sealed?.apart ?? [])
       return found
     })
     if (word !== undefined) {
@@ -89,19 +101,24 @@ export async function speakTo(
   }
 }
 
-async function planOf({ app, db }: OperationContext, executionId: Id<'execution'>): Promise<Plan> {
+async function planOf(
+  { app, db }: OperationContext,
+  executionId: Id<'execution'>,
+): Promise<{ readonly plan: Plan; readonly sensitivity: Sensitivity | undefined }> {
   const execution = await findExecution(db.kysely, executionId)
   if (execution === undefined) throw new ServiceError('EXECUTION_NOT_FOUND', { executionId })
-  return planOfExecution(app, db, execution)
+  const plan = await planOfExecution(app, db, execution)
+  return { plan, sensitivity: await sensitivityOf(app, db, plan, execution.further.pins) }
 }
 
 function hear(
   app: AppContext,
   plan: Plan,
   execution: Execution,
-  rows: readonly StepRow[],
+  record: ExecutionRecord,
   { executionId, step, iteration }: WaitRef,
 ): Heard {
+  const { rows } = record
   const row = rows.findLast((one) => one.stepKey === step && one.iteration === iteration)
   if (row === undefined || row.status === 'running') {
     const waiting = rows.filter(({ status }) => status === 'waiting').map(nameOf)
@@ -111,7 +128,7 @@ function hear(
       waiting,
     })
   }
-  const { agrees, state } = replay(plan, toRecord(execution, rows))
+  const { agrees, state } = replay(plan, record)
   const node = plan.nodes.get(step)
   if (!agrees || node === undefined) {
     throw new TypeError(`the record of ${executionId} does not follow from its definition`)

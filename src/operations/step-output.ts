@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Said, StepRow } from '../domain/execution.ts'
 import { failureKinds } from '../domain/failure.ts'
+import { withoutMarks } from '../domain/sensitive-value.ts'
 import { anyJson, instant } from './shapes.ts'
 
 /** One step of a run, as it is answered. */
@@ -68,8 +69,8 @@ export function toStepOutput(row: StepRow, action: string): z.infer<typeof stepO
     status: row.status,
     action,
     tool: row.tool,
-    input: row.input,
-    output: row.output,
+    input: withoutMarks(row.input),
+    output: withoutMarks(row.output),
     error: row.error,
     attempts: row.attempt,
     failedAttempts: (row.attempts ?? []).map((record) => ({

@@ -16,18 +16,19 @@ const maxPaths = 200
 /**
  * What of a run no reply may show, and its sensitive values.
  *
- * Sensitive is what a schema says so of, in the input and in what any tool was sent or answered, whatever came of the
- * call; what was read into such a place; and every text that holds such a value. The customer's words are the ticket's
- * text, prose of the input that stands in it, and what a tool that was given them answers in words of its own. What is
- * computed from either is the same.
+ * Sensitive is what a schema says so of, in the input, in answers, and in what any tool was sent or answered, whatever
+ * came of the call; what was read into such a place; what is kept `apart` of the run; and every text that holds such a
+ * value. The customer's words are the ticket's text, prose of the input that stands in it, and what a tool that was given
+ * them answers in words of its own. What is computed from either is the same.
  */
 export function findUnsayable(
   plan: Plan,
   rows: readonly StepRow[],
   scope: Scope,
+  apart: readonly Json[],
 ): { readonly unsayable: readonly Unsayable[]; readonly sensitive: readonly Json[] } {
   const places = placesOf(plan, rows, scope)
-  const sensitive = sensitiveValues(plan, rows, places, scope)
+  const sensitive = sensitiveValues(plan, rows, places, scope, apart)
   const told = foldedTicket(scope)
   const found: Unsayable[] = [
     ticketText,
@@ -114,7 +115,9 @@ interface Place {
 /** All that can be read of a run by a path: first its input, then the outputs of its steps. */
 function placesOf(plan: Plan, rows: readonly StepRow[], { input }: Scope): readonly Place[] {
   const outputs = rows.flatMap(({ stepKey, tool, output }): Place[] => {
-    const schema = plan.tools.get(tool ?? '')?.contract.output ?? {}
+    const node = plan.nodes.get(stepKey)
+    const asked = node?.kind === 'ask' ? node.step.answer : {}
+    const schema = plan.tools.get(tool ?? '')?.contract.output ?? asked
     return [{ root: ['steps', stepKey, 'output'], scalars: scalarsOf(output, schema) }]
   })
   return [{ root: ['input'], scalars: scalarsOf(input, plan.definition.input ?? {}) }, ...outputs]
@@ -125,6 +128,7 @@ function sensitiveValues(
   rows: readonly StepRow[],
   places: readonly Place[],
   scope: Scope,
+  apart: readonly Json[],
 ): readonly Json[] {
   const sent = rows.flatMap(({ tool, input }) =>
     scalarsOf(input, plan.tools.get(tool ?? '')?.contract.input ?? {}),
@@ -133,7 +137,8 @@ function sensitiveValues(
     ({ isSensitive }) => isSensitive,
   )
   const read = sensitiveSources(plan).flatMap((path) => scalarsOf(valueAt(scope, path), {}))
-  return [...new Set([...marked, ...read].map(({ value }) => value))].filter(
+  const values = [...marked, ...read].map(({ value }) => value)
+  return [...new Set([...values, ...apart])].filter(
     (value) => typeof value === 'string' || typeof value === 'number',
   )
 }

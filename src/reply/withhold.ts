@@ -1,7 +1,7 @@
 import { type FoldedText, foldText, lettersOf } from '../domain/folded-text.ts'
 import type { Json } from '../domain/json.ts'
 
-const mark = '[withheld]'
+const defaultMark = '[withheld]'
 
 /**
  * Shorter ones stand by chance in every other word and number: those with a digit are withheld where they stand alone, and
@@ -17,9 +17,9 @@ interface Span {
 /**
  * A text without the values that must not leave the service: a model is told that something stood there, and not what.
  * A value is found by its letters and digits, as a reader takes them in: in any case, full width, script or accent, and
- * with anything between them, as people write numbers of cards and telephones.
+ * with anything between them, as people write numbers of cards and telephones. `mark` takes its place.
  */
-export function withhold(text: string, values: readonly Json[]): string {
+export function withhold(text: string, values: readonly Json[], mark = defaultMark): string {
   const texts = values.flatMap((value) =>
     typeof value === 'string' || typeof value === 'number' ? [String(value)] : [],
   )
@@ -34,7 +34,7 @@ export function withhold(text: string, values: readonly Json[]): string {
       .filter((place) => !isShort || isAlone(letters, place))
       .map(({ start, end }) => sourceSpan(letters, start, end))
   })
-  return withoutSpans(text, spans)
+  return withoutSpans(text, spans, mark)
 }
 
 /** `O` and `0`, `I`, `L` and `1` are one. */
@@ -64,7 +64,7 @@ function sourceSpan(letters: FoldedText, start: number, end: number): Span {
   return { start: from, end: to }
 }
 
-function withoutSpans(text: string, spans: readonly Span[]): string {
+function withoutSpans(text: string, spans: readonly Span[], mark: string): string {
   let rest = ''
   let from = 0
   let isOpen = false

@@ -243,3 +243,22 @@ describe('checkDefinition', () => {
     expect(finding).toMatchObject({ line: 2, column: 9 })
   })
 })
+
+describe('when a case is due', () => {
+  const own = (from: string) =>
+    findings({ due: { after: '2d', from } }).filter((finding) => finding.includes('due'))
+
+  it('may be counted from what is there when a run starts', () => {
+    expect(own('has(ticket.createdAt) ? ticket.createdAt : execution.startedAt')).toEqual([])
+  })
+
+  it('is counted from no step, since none has run', () => {
+    expect(own('steps.look_up.output.note')).toContainEqual(
+      expect.stringMatching(/^error .* due.from$/),
+    )
+  })
+
+  it('is counted from no text that may be missing', () => {
+    expect(own('ticket.createdAt')).toContainEqual(expect.stringMatching(/ due.from$/))
+  })
+})

@@ -224,6 +224,8 @@ TABLE executions WITH (fillfactor=80)
   root_id text COLLATE "C"
   call_path jsonb
   calendar jsonb
+  due_at timestamp(3) with time zone
+  due_warn_at timestamp(3) with time zone
   CONSTRAINT executions_pkey PRIMARY KEY (tenant_id, id)
   CREATE UNIQUE INDEX executions_called ON executions USING btree (tenant_id, parent_id, parent_ordinal) WHERE (parent_id IS NOT NULL)
   CREATE INDEX executions_due ON executions USING btree (wake_at) WHERE (status = 'waiting'::text)
@@ -232,6 +234,7 @@ TABLE executions WITH (fillfactor=80)
   CREATE INDEX executions_unclaimed ON executions USING btree (tenant_id, id) WHERE ((status = ANY (ARRAY['pending'::text, 'running'::text])) AND (worker_id IS NULL))
   CREATE TRIGGER executions_called_from AFTER UPDATE OF parent_id, parent_ordinal, root_id, call_path, calendar, pins ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_changed AFTER UPDATE ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_change()
+  CREATE TRIGGER executions_due_date AFTER UPDATE OF due_at, due_warn_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_identity AFTER UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of, idempotency_key, request_hash, pins, tool_contracts, created_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_kept BEFORE DELETE OR TRUNCATE ON executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('An execution is never deleted.')
   CREATE TRIGGER executions_origin AFTER UPDATE OF selection, input_sources ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
@@ -396,6 +399,19 @@ TABLE scenarios
   CREATE TRIGGER scenarios_replaced BEFORE UPDATE OR TRUNCATE ON scenarios FOR EACH STATEMENT EXECUTE FUNCTION refuse('Scenarios are replaced, never updated.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT DELETE TO stepwarden_app
+TABLE sensitive_values
+  tenant_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  ordinal integer NOT NULL
+  part text COLLATE "C" NOT NULL
+  pointer text COLLATE "C" NOT NULL
+  is_whole boolean NOT NULL
+  digest text COLLATE "C" NOT NULL
+  salt text COLLATE "C" NOT NULL
+  value text COLLATE "C" NOT NULL
+  CONSTRAINT sensitive_values_pkey PRIMARY KEY (tenant_id, execution_id, ordinal, part, pointer)
+  CREATE TRIGGER sensitive_values_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON sensitive_values FOR EACH STATEMENT EXECUTE FUNCTION refuse('A sensitive value never changes.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
 

@@ -46,6 +46,20 @@ async function fill(tenant: string): Promise<void> {
     .values(stepRow({ ...own, execution_id: `exec_${tenant}`, ordinal: 1 }))
     .execute()
   await kysely
+    .insertInto('sensitive_values')
+    .values({
+      ...own,
+      execution_id: `exec_${tenant}`,
+      ordinal: 1,
+      part: 'input',
+      pointer: '/pin',
+      is_whole: true,
+      digest: 'd',
+      salt: 's',
+      value: '"1234"',
+    })
+    .execute()
+  await kysely
     .insertInto('tool_contracts')
     .values({ ...own, hash: 'a'.repeat(64), name: 'look', contract: '{}' })
     .execute()

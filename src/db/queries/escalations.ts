@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { canonicalJson } from '../../domain/canonical.ts'
 import type { Reason } from '../../domain/escalation.ts'
 import type { Ticket } from '../../domain/execution.ts'
@@ -21,6 +21,9 @@ export interface Escalation {
   readonly assignee: string | null
   readonly ticket: Ticket | null
   readonly resolution: { readonly text: string; readonly by: string } | null
+  /** When the case of its execution is to be done. */
+  readonly dueAt: Date | null
+  readonly dueWarnAt: Date | null
   readonly openedAt: Date
   readonly assignedAt: Date | null
   readonly resolvedAt: Date | null
@@ -30,7 +33,7 @@ export async function findEscalation(
   db: Db,
   id: Id<'escalation'>,
 ): Promise<Escalation | undefined> {
-  const row = await db.selectFrom('escalations').selectAll().where('id', '=', id).executeTakeFirst()
+  const row = await withDue(db).where('x.id', '=', id).executeTakeFirst()
   return row && toEscalation(row)
 }
 
@@ -38,13 +41,19 @@ export async function lockEscalation(
   transaction: Transaction,
   id: Id<'escalation'>,
 ): Promise<Escalation | undefined> {
-  const row = await transaction
-    .selectFrom('escalations')
-    .selectAll()
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst()
+  const row = await withDue(transaction).where('x.id', '=', id).forUpdate('x').executeTakeFirst()
   return row && toEscalation(row)
+}
+
+/** Escalations (`x`) with when the case of their execution (`e`) is to be done. */
+function withDue(db: Db) {
+  return db
+    .selectFrom('escalations as x')
+    .leftJoin('executions as e', (join) =>
+      join.onRef('e.tenant_id', '=', 'x.tenant_id').onRef('e.id', '=', 'x.execution_id'),
+    )
+    .selectAll('x')
+    .select(['e.due_at', 'e.due_warn_at'])
 }
 
 /** A page of escalations, newest first. `before` is the last id of the page before. */
@@ -55,12 +64,17 @@ export async function listEscalations(
     readonly before?: string | undefined
     readonly status?: EscalationStatus | undefined
     readonly queue?: string | undefined
+    /** Those of cases that were not done in time, as it is at this instant. */
+    readonly overdueAt?: Date | undefined
   },
 ): Promise<readonly Escalation[]> {
-  let query = db.selectFrom('escalations').selectAll().orderBy('id', 'desc').limit(page.limit)
-  if (page.before !== undefined) query = query.where('id', '<', page.before)
-  if (page.status !== undefined) query = query.where('status', '=', page.status)
-  if (page.queue !== undefined) query = query.where('queue', '=', page.queue)
+  let query = withDue(db).orderBy('x.id', 'desc').limit(page.limit)
+  if (page.before !== undefined) query = query.where('x.id', '<', page.before)
+  if (page.status !== undefined) query = query.where('x.status', '=', page.status)
+  if (page.queue !== undefined) query = query.where('x.queue', '=', page.queue)
+  if (page.overdueAt !== undefined) {
+    query = query.where(sql<boolean>`e.due_at < coalesce(x.resolved_at, ${page.overdueAt})`)
+  }
   const rows = await query.execute()
   return rows.map(toEscalation)
 }
@@ -156,7 +170,12 @@ export async function updateEscalationResolved(
 }
 
 // The JSON columns are written only by this service, from values of the types that they are read as.
-function toEscalation(row: Selectable<EscalationsTable>): Escalation {
+function toEscalation(
+  row: Selectable<EscalationsTable> & {
+    readonly due_at: Date | null
+    readonly due_warn_at: Date | null
+  },
+): Escalation {
   return {
     id: row.id as Id<'escalation'>,
     executionId: row.execution_id as Id<'execution'> | null,
@@ -167,6 +186,8 @@ function toEscalation(row: Selectable<EscalationsTable>): Escalation {
     assignee: row.assignee,
     ticket: row.ticket as Ticket | null,
     resolution: row.resolution as Escalation['resolution'],
+    dueAt: row.due_at,
+    dueWarnAt: row.due_warn_at,
     openedAt: row.opened_at,
     assignedAt: row.assigned_at,
     resolvedAt: row.resolved_at,

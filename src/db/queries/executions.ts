@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { storedValue } from '../../domain/canonical.ts'
 import type { Reason } from '../../domain/escalation.ts'
 import type {
@@ -38,6 +38,9 @@ export interface ExecutionListItem {
   readonly customerId: string | null
   readonly ticketId: string | null
   readonly createdAt: Date
+  /** When the case is to be done; null where its playbook does not say. */
+  readonly dueAt: Date | null
+  readonly dueWarnAt: Date | null
   readonly endedAt: Date | null
 }
 
@@ -146,6 +149,8 @@ export async function listExecutions(
     readonly before?: string | undefined
     readonly procedureKey?: string | undefined
     readonly status?: ExecutionStatus | undefined
+    /** Those that were not done in time, as it is at this instant. */
+    readonly overdueAt?: Date | undefined
   },
 ): Promise<readonly ExecutionListItem[]> {
   let query = db
@@ -160,6 +165,8 @@ export async function listExecutions(
       'customer_id',
       'ticket_id',
       'created_at',
+      'due_at',
+      'due_warn_at',
       'ended_at',
     ])
     .orderBy('id', 'desc')
@@ -167,6 +174,9 @@ export async function listExecutions(
   if (page.before !== undefined) query = query.where('id', '<', page.before)
   if (page.procedureKey !== undefined) query = query.where('procedure_key', '=', page.procedureKey)
   if (page.status !== undefined) query = query.where('status', '=', page.status)
+  if (page.overdueAt !== undefined) {
+    query = query.where(sql<boolean>`due_at < coalesce(ended_at, ${page.overdueAt})`)
+  }
   const rows = await query.execute()
   return rows.map(toListItem)
 }
@@ -222,6 +232,8 @@ type ListColumns = Pick<
   | 'customer_id'
   | 'ticket_id'
   | 'created_at'
+  | 'due_at'
+  | 'due_warn_at'
   | 'ended_at'
 >
 
@@ -236,6 +248,8 @@ function toListItem(row: ListColumns): ExecutionListItem {
     customerId: row.customer_id,
     ticketId: row.ticket_id,
     createdAt: row.created_at,
+    dueAt: row.due_at,
+    dueWarnAt: row.due_warn_at,
     endedAt: row.ended_at,
   }
 }

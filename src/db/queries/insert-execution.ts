@@ -1,14 +1,21 @@
 import { canonicalJson } from '../../domain/canonical.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { type Durability, type ExecutionStart, semanticsVersion } from '../../domain/execution.ts'
+import {
+  type Due,
+  type Durability,
+  type ExecutionStart,
+  semanticsVersion,
+} from '../../domain/execution.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { SelectionRecord } from '../../domain/selection.ts'
+import type { SensitiveValue } from '../../domain/sensitive-value.ts'
 import type { Claim } from '../../executor/ports.ts'
 import type { TenantDb } from '../connect.ts'
 import { constraintOf } from '../database-errors.ts'
 import type { HotStatement, TextValue } from '../hot-statement.ts'
 import type { InputSources } from './executions.ts'
+import { sensitiveColumns } from './sensitive-values.ts'
 
 /** What starting an execution stores. */
 export interface NewExecution {
@@ -31,12 +38,21 @@ export interface NewExecution {
   readonly requestHash: string | null
   readonly selection?: SelectionRecord | undefined
   readonly inputSources?: InputSources | undefined
+  /** When the case is to be done; absent where its playbook does not say. */
+  readonly due?: Due | undefined
 }
 
-/** The statement of a new execution. `isPlain`: it is not called, calls nothing, and has no mode or calendar of its own. */
+/**
+ * The statement of a new execution. `isPlain`: it is not called, calls nothing, has no mode or calendar of its own, and is
+ * not due at any time.
+ */
 function insertText(isPlain: boolean): string {
-  const more = isPlain ? '' : ', pins, calendar, parent_id, parent_ordinal, root_id, call_path'
-  const moreValues = isPlain ? '' : ', $25::jsonb, $26::jsonb, $27, $28, $29, $30::jsonb'
+  const more = isPlain
+    ? ''
+    : ', pins, calendar, parent_id, parent_ordinal, root_id, call_path, due_at, due_warn_at'
+  const moreValues = isPlain
+    ? ''
+    : ', $25::jsonb, $26::jsonb, $27, $28, $29, $30::jsonb, $31::timestamptz, $32::timestamptz'
   return `
   INSERT INTO executions (
     tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, status,
@@ -55,29 +71,39 @@ function statement(name: string, isPlain: boolean, isOnce: boolean): HotStatemen
   return { name, text }
 }
 
+/** The statement of one of which something is stored apart: that is written only if the execution is. */
+function sealedStatement(name: string, isOnce: boolean): HotStatement {
+  const insert = statement(name, false, isOnce)
+  const text = `WITH e AS (${insert.text} RETURNING id)
+  INSERT INTO sensitive_values (tenant_id, execution_id, ordinal, part, pointer, is_whole, digest, salt, value)
+  SELECT $1, $2, r.*
+  FROM e CROSS JOIN jsonb_to_recordset($33::jsonb) AS r(${sensitiveColumns})`
+  return { name, text }
+}
+
 const plainInsert = statement('execution_insert', true, false)
 const plainInsertOnce = statement('execution_insert_once', true, true)
 const fullInsert = statement('execution_insert_full', false, false)
 const fullInsertOnce = statement('execution_insert_full_once', false, true)
+const sealedInsert = sealedStatement('execution_insert_sealed', false)
+const sealedInsertOnce = sealedStatement('execution_insert_sealed_once', true)
 
 /**
- * Stores a new execution in one commit: running and claimed by the worker (`firstClaim`), or pending for any. Answers
- * false when the idempotency key, or the step that calls it, has one already.
+ * Stores a new execution in one commit: running and claimed by the worker (`firstClaim`), or pending for any, with what
+ * is stored `apart` of it. Answers false when the idempotency key, or the step that calls it, has one already.
  *
  * @throws ServiceError `PROCEDURE_NOT_ACTIVE` when the version is not active any more: the database refuses it.
  */
-export async function insertExecution(db: TenantDb, execution: NewExecution): Promise<boolean> {
+export async function insertExecution(
+  db: TenantDb,
+  execution: NewExecution,
+  apart: readonly SensitiveValue[] = [],
+): Promise<boolean> {
   const { start, version } = execution
-  const more = furtherValues(start)
+  const isSealed = apart.length > 0
+  const more = furtherValues(execution, isSealed)
   const isOnce = execution.idempotencyKey !== null || start.calledFrom !== undefined
-  const insert =
-    more.length === 0
-      ? isOnce
-        ? plainInsertOnce
-        : plainInsert
-      : isOnce
-        ? fullInsertOnce
-        : fullInsert
+  const insert = insertOf(more.length === 0 ? 'plain' : isSealed ? 'sealed' : 'full', isOnce)
   const count = await db
     .run(insert, [
       start.tenantId,
@@ -105,6 +131,7 @@ export async function insertExecution(db: TenantDb, execution: NewExecution): Pr
       jsonOrNull(execution.selection),
       jsonOrNull(execution.inputSources),
       ...more,
+      ...(isSealed ? [JSON.stringify(apart)] : []),
     ])
     .catch((error: unknown) => {
       if (constraintOf(error) !== 'executions_of_active_version') throw error
@@ -114,10 +141,24 @@ export async function insertExecution(db: TenantDb, execution: NewExecution): Pr
   return count > 0
 }
 
+function insertOf(kind: 'plain' | 'full' | 'sealed', isOnce: boolean): HotStatement {
+  switch (kind) {
+    case 'plain':
+      return isOnce ? plainInsertOnce : plainInsert
+    case 'full':
+      return isOnce ? fullInsertOnce : fullInsert
+    case 'sealed':
+      return isOnce ? sealedInsertOnce : sealedInsert
+    default:
+      return kind satisfies never
+  }
+}
+
 /** The parameters of a full insert beyond those of a plain one; none where all of them have their default. */
-function furtherValues({ mode, pins, calendar, calledFrom }: ExecutionStart): TextValue[] {
+function furtherValues({ start, due }: NewExecution, isFull: boolean): TextValue[] {
+  const { mode, pins, calendar, calledFrom } = start
   const isPlain = mode === undefined && calendar === undefined && calledFrom === undefined
-  if (isPlain && pins === undefined) return []
+  if (isPlain && pins === undefined && due === undefined && !isFull) return []
   return [
     mode ?? 'automatic',
     jsonOrNull(pins),
@@ -126,12 +167,18 @@ function furtherValues({ mode, pins, calendar, calledFrom }: ExecutionStart): Te
     calledFrom === undefined ? null : String(calledFrom.parentOrdinal),
     calledFrom?.rootId ?? null,
     calledFrom === undefined ? null : JSON.stringify(calledFrom.path),
+    instantOrNull(due?.at),
+    instantOrNull(due?.warnAt),
   ]
 }
 
 /** The claim that whoever stores an execution for itself has on it. */
 export function firstClaim({ tenantId, executionId }: ExecutionStart): Claim {
   return { tenantId, executionId, fence: 1 }
+}
+
+function instantOrNull(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString()
 }
 
 /** What says nothing is not stored. */

@@ -1,13 +1,39 @@
+import { canonicalJson } from '../../domain/canonical.ts'
 import type { Calendar } from '../../domain/expression.ts'
-import type { Db } from '../connect.ts'
+import type { Db, Transaction } from '../connect.ts'
 
 /** The working days of a tenant; undefined where it has set none. */
 export async function findCalendar(db: Db, tenantId: string): Promise<Calendar | undefined> {
-  const row = await db
-    .selectFrom('tenants')
-    .select('calendar')
+  const row = await calendarOf(db, tenantId).executeTakeFirst()
+  return toCalendar(row)
+}
+
+/** The same; until the transaction ends nobody else sets them. */
+export async function lockCalendar(
+  transaction: Transaction,
+  tenantId: string,
+): Promise<Calendar | undefined> {
+  const row = await calendarOf(transaction, tenantId).forNoKeyUpdate().executeTakeFirst()
+  return toCalendar(row)
+}
+
+export async function updateCalendar(
+  transaction: Transaction,
+  tenantId: string,
+  calendar: Calendar,
+): Promise<void> {
+  await transaction
+    .updateTable('tenants')
+    .set({ calendar: canonicalJson(calendar) })
     .where('id', '=', tenantId)
-    .executeTakeFirst()
+    .execute()
+}
+
+function calendarOf(db: Db, tenantId: string) {
+  return db.selectFrom('tenants').select('calendar').where('id', '=', tenantId)
+}
+
+function toCalendar(row: { readonly calendar: unknown } | undefined): Calendar | undefined {
   // Written only by this service, from a calendar.
   return (row?.calendar as Calendar | null | undefined) ?? undefined
 }

@@ -63,6 +63,9 @@ export interface WaitingStep {
   readonly input: Json
   readonly exchange: readonly Said[]
   readonly startedAt: Date
+  /** When the case of its execution is to be done. */
+  readonly dueAt: Date | null
+  readonly dueWarnAt: Date | null
 }
 
 /** Steps that wait for people, the oldest execution first; after the place that a page ended at. */
@@ -74,6 +77,8 @@ export async function listWaitingSteps(
     readonly executionId?: string | undefined
     /** Whom they ask; `confirm` are writes of guided runs. */
     readonly from?: readonly string[] | undefined
+    /** Those of cases that are late at this instant. */
+    readonly overdueAt?: Date | undefined
   },
 ): Promise<readonly WaitingStep[]> {
   let query = db
@@ -96,6 +101,8 @@ export async function listWaitingSteps(
       'e.version_number',
       'e.customer_id',
       'e.ticket_id',
+      'e.due_at',
+      'e.due_warn_at',
     ])
     .where('s.status', '=', 'waiting')
     .where('s.kind', 'in', ['ask', 'approval', 'tool'])
@@ -104,7 +111,8 @@ export async function listWaitingSteps(
     .orderBy('s.execution_id')
     .orderBy('s.ordinal')
     .limit(page.limit)
-  const { after, executionId, from } = page
+  const { after, executionId, from, overdueAt } = page
+  if (overdueAt !== undefined) query = query.where('e.due_at', '<', overdueAt)
   if (after !== undefined) {
     query = query.where(
       sql<boolean>`(s.execution_id, s.ordinal) > (${after.executionId}, ${after.ordinal})`,
@@ -133,5 +141,7 @@ export async function listWaitingSteps(
     input: storedValue(row.input),
     exchange: (row.exchange ?? []) as unknown as readonly Said[],
     startedAt: row.started_at,
+    dueAt: row.due_at,
+    dueWarnAt: row.due_warn_at,
   }))
 }
