@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { extname } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Stepwarden } from '../../src/library.ts'
 import type { ChaosOptions } from './options.ts'
+import { orderOf } from './playbooks.ts'
 import { randomOf } from './random.ts'
 import type { Admin, Server } from './server.ts'
 import type { WorkerOrder } from './worker.ts'
@@ -29,6 +31,8 @@ export interface Disturbances {
   readonly notStarted: number
   /** Workers that ended, though nobody had ended them. */
   readonly died: number
+  /** What went wrong in workers though nothing was wrong with the database, by their log of errors. */
+  readonly failures: number
   /** For each run that a killed worker had, while others were killed as well: milliseconds until it had ended. */
   readonly amidKillsMs: readonly number[]
   /** One of two workers killed: milliseconds until all that it had in flight had ended with the other. */
@@ -42,8 +46,14 @@ const boundaries = ['before_commit', 'after_commit', 'before_call', 'after_call'
 const workerFile = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 /** A frozen worker is let go after its lease of 15 s is over. */
 const freezeMs = 17_000
-/** Runs that wait or go on at any time, so that each worker always has some. */
+/** Runs that are to be worked on at any time, so that each worker always has some. */
 const queueLength = 60
+/** With those that wait for people, times and each other. */
+const mostOpen = 160
+/** What is left at last has come to a halt when nothing of it ends, or begins a step, for this long. */
+const haltsAfterMs = 60_000
+
+type CommonOrder = Pick<WorkerOrder, 'url' | 'worldFile' | 'wordsFile'>
 
 interface WorkerProcess {
   readonly child: ChildProcess
@@ -53,9 +63,13 @@ interface WorkerProcess {
   readonly ended: Promise<string>
 }
 
-function startWorker(order: WorkerOrder): WorkerProcess {
+function startWorker(order: WorkerOrder, onFailure: (line: string) => void): WorkerProcess {
   const child = spawn(process.execPath, [...process.execArgv, workerFile, JSON.stringify(order)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (!line.startsWith('{')) console.error(line)
+    else if (isFailure(line)) onFailure(line)
   })
   let output = ''
   const ready = new Promise<boolean>((resolve) => {
@@ -68,13 +82,23 @@ function startWorker(order: WorkerOrder): WorkerProcess {
   return { child, ready: Promise.race([ready, ended.then(() => false)]), ended }
 }
 
+/** Of what is foreseen, a database that is away above all, the log holds no stack. One that is killed may not end its line. */
+function isFailure(line: string): boolean {
+  try {
+    const { err } = JSON.parse(line)
+    return err === undefined || err.stack !== undefined
+  } catch {
+    return false
+  }
+}
+
 /** Disturbs workers and database as the options say, while `submit` keeps work coming; ends when all runs have ended. */
 export async function conduct(
   options: ChaosOptions,
   admin: Admin,
   server: Server | undefined,
   client: ReturnType<Stepwarden['as']>,
-  order: Pick<WorkerOrder, 'url' | 'worldFile'>,
+  order: CommonOrder,
   progress: (line: string) => void,
 ): Promise<Disturbances> {
   const random = randomOf(options.seed)
@@ -88,6 +112,7 @@ export async function conduct(
   const goOnMs: number[] = []
   let notStarted = 0
   let died = 0
+  let failures = 0
   let isDisturbing = true
   let submitted = 0
   let isSubmitting = true
@@ -96,14 +121,17 @@ export async function conduct(
     const { rows } = await admin.query<{ n: number }>(`SELECT count(*)::int AS n ${text}`, values)
     return rows[0]?.n ?? 0
   }
+  const start = (more: Omit<WorkerOrder, keyof CommonOrder>): WorkerProcess =>
+    startWorker({ ...order, ...more }, (line) => {
+      failures += 1
+      progress(`a worker failed: ${line}`)
+    })
   const open = () => count('FROM executions WHERE ended_at IS NULL')
 
   /** A worker that has come to work: one that finds the server away is started anew. */
-  async function workerAtWork(
-    more: Omit<WorkerOrder, 'url' | 'worldFile'>,
-  ): Promise<WorkerProcess> {
+  async function workerAtWork(more: Omit<WorkerOrder, keyof CommonOrder>): Promise<WorkerProcess> {
     for (let tries = 0; tries < 200; tries++) {
-      const worker = startWorker({ ...order, ...more })
+      const worker = start(more)
       if (await worker.ready) {
         void worker.ended.then(() => {
           if (!worker.child.killed && worker.child.signalCode === null) died += 1
@@ -118,15 +146,19 @@ export async function conduct(
 
   async function submitAll(): Promise<void> {
     while (isSubmitting) {
-      const wanted = queueLength - (await open())
+      // Without those that are to be tried alone, which may have to wait for that.
+      const isToBeDone = "status IN ('pending', 'running') AND take_over_count < 2"
+      const queued = await count(`FROM executions WHERE ${isToBeDone}`)
+      const wanted = Math.min(queueLength - queued, mostOpen - (await open()))
       for (let index = 0; index < wanted; index++) {
         submitted += 1
-        const isPoison = options.poison > 0 && submitted <= options.poison
+        const { input, ...order } = orderOf(submitted, options.poison)
         await client
           .startExecution({
-            procedureKey: submitted % 3 === 0 ? 'CHAOS_UNREPEATABLE' : 'CHAOS_REPEATABLE',
-            input: { customerId: `${isPoison ? 'poison' : 'customer'}-${submitted}` },
-            durability: submitted % 2 === 0 ? 'step' : 'effect',
+            ...order,
+            input: { ...input } as never,
+            // Of each kind of run some are committed step by step.
+            durability: Math.floor(submitted / 10) % 2 === 0 ? 'step' : 'effect',
             idempotencyKey: `chaos-${submitted}`,
             detach: true,
           })
@@ -178,13 +210,14 @@ export async function conduct(
     }
   }
 
-  /** How long the runs of dead workers take to end: looked for once in a while, since looking costs as well. */
+  /** How long the runs of dead workers take that wait for nobody: looked for once in a while, since looking costs as well. */
   async function watchTakeOvers(): Promise<void> {
     const worked = new Map<string, number>()
     while (isSubmitting) {
       const { rows } = await admin.query<{ id: string }>(
         `SELECT e.id FROM executions e
-         WHERE e.status = 'running' AND e.worker_id IS NOT NULL AND NOT EXISTS (
+         WHERE e.status = 'running' AND e.worker_id IS NOT NULL AND e.mode = 'automatic'
+           AND e.procedure_key IN ('CHAOS_REPEATABLE', 'CHAOS_UNREPEATABLE') AND NOT EXISTS (
            SELECT FROM workers w JOIN pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
              AND l.classid::bigint = w.lock_key >> 32 AND l.objid::bigint = w.lock_key & 4294967295
            WHERE w.id = e.worker_id)`,
@@ -278,7 +311,9 @@ export async function conduct(
   await workOffAll()
   const takeOverMs: number[] = []
   const replacementMs: number[] = []
-  for (let round = 0; round < options.replacements; round++) {
+  // Recoveries are of runs that nothing else holds up.
+  const isQuiet = (await open()) === 0
+  for (let round = 0; isQuiet && round < options.replacements; round++) {
     takeOverMs.push(await recover(round, true))
     replacementMs.push(await recover(round, false))
   }
@@ -291,32 +326,44 @@ export async function conduct(
     goOnMs,
     notStarted,
     died,
+    failures,
     amidKillsMs,
     takeOverMs,
     replacementMs,
   }
 
   async function workOffAll(): Promise<void> {
-    const worker = startWorker({ ...order, seed: options.seed, concurrency: 8, clockOffMs: 0 })
-    while ((await open()) > 0 && worker.child.exitCode === null && worker.child.signalCode === null)
+    const worker = start({ seed: options.seed, concurrency: 8, clockOffMs: 0 })
+    const alive = () => worker.child.exitCode === null && worker.child.signalCode === null
+    let seen = ''
+    let seenAt = performance.now()
+    while ((await open()) > 0 && alive() && performance.now() - seenAt < haltsAfterMs) {
       await sleep(50)
+      const { rows } = await admin.query<{ now: string }>(
+        `SELECT count(*) || ' ' || coalesce(max(s.ordinal), 0) || ' ' || count(s.ordinal) AS now
+         FROM executions e LEFT JOIN step_executions s ON s.tenant_id = e.tenant_id AND s.execution_id = e.id
+         WHERE e.ended_at IS NULL`,
+      )
+      const now = rows[0]?.now ?? ''
+      if (now !== seen) seenAt = performance.now()
+      seen = now
+    }
+    const hasHalted = alive() && (await open()) > 0
     worker.child.kill('SIGTERM')
     await worker.ended
+    if (hasHalted) return progress('what is left goes on no more')
     // A run that kills whoever works on it has killed this one too.
     if ((await open()) > 0) await workOffAll()
   }
 
   /** Kills a worker with eight runs in flight, with another one beside it or replaced at once. */
   async function recover(round: number, isBeside: boolean): Promise<number> {
-    const start = (more: number) =>
-      startWorker({
-        ...order,
-        seed: options.seed + 2_000_000 + 10 * round + more,
-        concurrency: 8,
-        clockOffMs: 0,
-      })
-    const first = start(0)
-    const beside = isBeside ? start(1) : undefined
+    const startOne = (more: number) => {
+      const seed = options.seed + 2_000_000 + 10 * round + more
+      return start({ seed, concurrency: 8, clockOffMs: 0 })
+    }
+    const first = startOne(0)
+    const beside = isBeside ? startOne(1) : undefined
     await Promise.all([first.ready, beside?.ready])
     // Those of the first lot may all have ended before eight of them are seen at work at once.
     for (let lot = 0; (await count(`FROM executions WHERE status = 'running'`)) < 8; lot++) {
@@ -335,7 +382,7 @@ export async function conduct(
     first.child.kill('SIGKILL')
     await first.ended
     const startedAt = performance.now()
-    const second = beside ?? start(1)
+    const second = beside ?? startOne(1)
     while ((await open()) > 0) await sleep(10)
     const ms = performance.now() - startedAt
     second.child.kill('SIGTERM')

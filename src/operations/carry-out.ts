@@ -1,7 +1,12 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
 import { isOutage } from '../db/database-errors.ts'
-import { findExecution, listCalled, listSteps } from '../db/queries/executions.ts'
+import {
+  findExecution,
+  findLastStep,
+  listCalled,
+  listSteps,
+} from '../db/queries/executions.ts'
 import { firstClaim, insertExecution, type NewExecution } from '../db/queries/insert-execution.ts'
 import {
   attachLateOutcome,
@@ -12,7 +17,7 @@ import {
 } from '../db/queries/work.ts'
 import { isServiceError } from '../domain/errors.ts'
 import { reasonOf } from '../domain/escalation.ts'
-import type { Durability, StepRow } from '../domain/execution.ts'
+import { type Durability, isStepEnded, nameOf, type StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import { type ExecutionState, initialState } from '../executor/apply.ts'
 import { endFromOutside } from '../executor/decide.ts'
@@ -181,6 +186,25 @@ export async function carryOnById(
   return true
 }
 
+/**
+ * The same after something was done to an execution that is committed. It never throws: what goes wrong then says nothing
+ * of what was done, and the execution goes on with whoever takes it.
+ */
+export async function carryOnAfter(
+  app: AppContext,
+  db: TenantDb,
+  id: Id<'execution'>,
+  options?: Parameters<typeof carryOnById>[3],
+): Promise<void> {
+  try {
+    await carryOnById(app, db, id, options)
+  } catch (error) {
+    // Another process was faster.
+    if (isServiceError(error, 'LEASE_LOST')) return
+    app.log.error({ err: error, executionId: id }, 'an execution is left to whoever takes it')
+  }
+}
+
 /** What becomes of an execution that was claimed. */
 async function carryOn(app: AppContext, claim: Claim, isStopping?: () => boolean): Promise<void> {
   const { executionId } = claim
@@ -250,6 +274,8 @@ async function carryOut(
 ): Promise<void> {
   const { executionId } = claim
   const shown = (row: StepRow): StepRow => vault?.shown(row) ?? row
+  let stepNow: string | undefined
+  app.worker.hold(claim, () => stepNow)
   const ports: RunnerPorts = {
     journal: vault === undefined ? app.journal : sealingJournal(app.journal, vault),
     tools: app.tools,
@@ -258,7 +284,10 @@ async function carryOut(
     lease: app.worker.lease,
     ...(isStopping && { isStopping }),
     onLateOutcome: (row) => void keepLateOutcome(app, db, executionId, shown(row)),
-    ...(app.onBoundary && { onBoundary: app.onBoundary }),
+    onBoundary(boundary, detail) {
+      if (boundary === 'before_call') stepNow = detail
+      app.onBoundary?.(boundary, detail)
+    },
     ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows.map(shown)) }),
   }
   try {
@@ -295,9 +324,11 @@ async function carryOnCalled(
   }
 }
 
-/** A run has ended while runs that it called go on: nobody asks for what they come to any more. */
+/** A run has ended, and with it those that it called are cancelled: nobody asks for what they come to any more. */
 async function stopCalled(app: AppContext, db: TenantDb, parentId: Id<'execution'>): Promise<void> {
-  for (const id of await cancelCalled(app, db, parentId)) await carryOnById(app, db, id)
+  for (const { id, endedAt } of await listCalled(db.kysely, parentId)) {
+    if (endedAt === null) await carryOnById(app, db, id)
+  }
 }
 
 /** How long a late outcome looks for the escalation that its execution ends in, and how often. */
@@ -346,8 +377,23 @@ async function endFor(
   claim: Claim,
   code: 'internal_error' | 'recovery_exhausted',
 ): Promise<void> {
-  const how = { status: 'escalated', reason: reasonOf(code) } as const
-  const end = endFromOutside(how, app.clock.now())
+  const { executionId } = claim
+  const db = app.database.forTenant(claim.tenantId)
+  const reason = reasonOf(code, whereItStood(await findLastStep(db.kysely, executionId)))
+  const end = endFromOutside({ status: 'escalated', reason }, app.clock.now())
+  await cancelCalled(app, db, executionId)
   await app.journal.commit(claim, { added: [], changed: [], end })
-  await replyToExecution(app, app.database.forTenant(claim.tenantId), claim.executionId)
+  await replyToExecution(app, db, executionId)
+}
+
+/** Where a person begins to look: the step that was going, or the last that left a record. */
+function whereItStood(
+  last: Awaited<ReturnType<typeof findLastStep>>,
+): Parameters<typeof reasonOf>[1] {
+  if (last === undefined) return { detail: 'nothing of it is recorded but its start' }
+  const { stepKey, status, tool } = last
+  const name = `step '${nameOf(last)}'${tool === null ? '' : ` (${tool})`}`
+  return isStepEnded(status)
+    ? { detail: `the last that is recorded is ${name}; what came next is not` }
+    : { stepKey, detail: `it was at ${name}` }
 }

@@ -7,7 +7,7 @@ import { isServiceError, ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
 import type { Scenario } from '../domain/scenario.ts'
 import { defineAdministration } from './define.ts'
-import { findProcedureVersion } from './find-version.ts'
+import { findProcedureVersion, procedureNotFound } from './find-version.ts'
 import { prepareVersion, storeCompanions } from './prepare-version.ts'
 import { requireScenarios, scenarioList } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
@@ -59,8 +59,7 @@ export const createVersion = defineAdministration({
     const { tenantId } = caller.principal
     const now = app.clock.now()
     const procedure = await lockProcedure(transaction, key)
-    if (procedure === undefined)
-      throw new ServiceError('PROCEDURE_NOT_FOUND', { procedureKey: key })
+    if (procedure === undefined) throw await procedureNotFound(transaction, key)
     const { content } = prepared
     if (content.definition.key !== key) {
       throw new ServiceError('DEFINITION_KEY_DIFFERS', {
