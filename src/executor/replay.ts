@@ -106,7 +106,8 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
         continue
       }
       if (left !== undefined) {
-        const expected = `step ${left.ordinal} '${left.stepKey}' running`
+        const what = `step ${left.ordinal} '${left.stepKey}' running`
+        const expected = { what, values: '' }
         return result({ ordinal: left.ordinal, expected, found: describeRow(left) })
       }
       if (!isNew || mayRest) return atRest()
