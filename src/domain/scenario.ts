@@ -5,7 +5,14 @@ import type { Role } from './principal.ts'
 import type { DurationText } from './step.ts'
 
 /** How a call comes to nothing, or to something that cannot be used. */
-export const toolFailures = ['refused', 'failed', 'timeout', 'unknown', 'invalid'] as const
+export const toolFailures = [
+  'refused',
+  'failed',
+  'timeout',
+  'unknown',
+  'invalid',
+  'limited',
+] as const
 export type ToolFailure = (typeof toolFailures)[number]
 
 /** What somebody whose word is waited for says. `nothing`: until the deadline. */

@@ -126,23 +126,26 @@ class Fit {
   }
 
   #result(node: ToolNode, one: Observation, path: Path): void {
+    const pinned = this.#plan.tools.get(node.step.tool)
     if ('says' in one) {
       if (!this.#isGuided) {
         this.#refuse(path, `'${node.key}' runs a tool: says is for scenarios with mode: guided`)
-      } else if (this.#plan.tools.get(node.step.tool)?.contract.effect === 'read') {
+      } else if (pinned?.contract.effect === 'read') {
         this.#refuse(path, `'${node.key}' only reads, so nobody is asked before it`)
       }
       return
     }
-    if ('fails' in one) return
+    if ('fails' in one) {
+      if (one.fails === 'limited' && pinned?.contract.limits.length === 0) {
+        this.#refuse(path, `'${node.key}' runs a tool that has no limits`)
+      }
+      return
+    }
     if (!('output' in one) || 'outcome' in one) {
       this.#refuse(path, `'${node.key}' runs a tool: expected output or fails`)
       return
     }
-    const pinned = this.#plan.tools.get(node.step.tool)
-    if (pinned !== undefined) {
-      this.problems.push(...pinned.output.problems(one.output, [...path, 'output']))
-    }
+    this.problems.push(...(pinned?.output.problems(one.output, [...path, 'output']) ?? []))
   }
 
   #refuse(path: Path, message: string): void {

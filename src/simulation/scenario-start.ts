@@ -18,7 +18,8 @@ const pin: Pin = {
 
 /** How a scenario starts a run: its input completed from context and ticket, as that of a start without a model is. */
 export function startOfScenario(plan: Plan, scenario: Scenario): ExecutionStart {
-  const { input, context, ticket, requester = 'requester', onBehalfOf, mode, startedAt } = scenario
+  const { input, context, ticket, requester = 'requester', startedAt } = scenario
+  const { customerId, onBehalfOf, mode } = scenario
   const schema = plan.definition.input
   const filled = canonicalValue(fillInput({ schema, input, context, text: ticket?.text }).input)
   return {
@@ -29,6 +30,7 @@ export function startOfScenario(plan: Plan, scenario: Scenario): ExecutionStart 
     input: isJsonObject(filled) ? filled : {},
     ticket: ticket ?? null,
     ...(onBehalfOf !== undefined && { onBehalfOf }),
+    ...(customerId !== undefined && { customerId }),
     ...(mode !== undefined && { mode }),
     ...(plan.calls.length > 0 && {
       pins: Object.fromEntries(plan.calls.map((key) => [key, pin])),

@@ -23,6 +23,8 @@ const results: Readonly<Record<ToolFailure, Exclude<AttemptResult, 'done'>>> = {
   timeout: 'timeout',
   unknown: 'error',
   invalid: 'invalid',
+  // As the runner records it: the tool is never called.
+  limited: 'refused',
 }
 
 const codes: Readonly<Record<ToolFailure, string>> = {
@@ -31,6 +33,7 @@ const codes: Readonly<Record<ToolFailure, string>> = {
   timeout: 'tool_timeout',
   unknown: 'tool_failed',
   invalid: 'output_invalid',
+  limited: 'limit_exceeded',
 }
 
 /** What a scenario says of the outside, for one run: its lists are used up as they are read. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../src/domain/define-tool.ts'
 import { digestOf } from '../../src/domain/sensitive-value.ts'
+import { ToolFailed } from '../../src/domain/tool.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { openTestApp } from '../support/app.ts'
 import { callerOf } from '../support/caller.ts'
@@ -73,7 +74,22 @@ const pause = defineTool({
   },
 })
 
-const { app, db } = await openTestApp({ tools: [lookup, tell, fail, pause] })
+let refuses = true
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays once a day, and fails at first',
+  effect: 'write',
+  idempotent: true,
+  limits: [{ per: 'tenant', every: 'day', atMost: 1 }],
+  input: z.object({ pin: secretText }),
+  output: z.object({ receipt: secretText }),
+  run: async ({ pin }) => {
+    if (refuses) throw new ToolFailed(`${pin} is not known yet`)
+    return { receipt: secrets.token }
+  },
+})
+
+const { app, db } = await openTestApp({ tools: [lookup, tell, fail, pause, pay] })
 const admin = callerOf()
 const ann = callerOf('ann', ['agent'])
 const boss = callerOf('boss', ['approver'])
@@ -449,6 +465,27 @@ describe('sensitive values', () => {
     expect(seen.at(-1)).toBe(`It is ${secrets.token}`)
     expect((await apartOf(executionId)).some(({ ordinal }) => ordinal === 3)).toBe(true)
     expect(await agrees(executionId)).toBe(true)
+    await expectOnlyApart()
+  })
+
+  it('are written with what is counted against a limit, and given back', async () => {
+    const step = { key: 'pay', action: 'Pay', tool: 'pay', with: { pin: '{{input.pin}}' } }
+    const procedureKey = await procedureOf({ input, steps: [step] })
+
+    const failed = await start(procedureKey)
+    refuses = false
+    const paid = await start(procedureKey)
+    const beyond = await start(procedureKey)
+
+    expect(failed.execution.reason?.message).toContain('(sensitive) is not known yet')
+    expect(paid.steps[0]).toMatchObject({
+      input: { pin: '(sensitive)' },
+      output: { receipt: '(sensitive)' },
+    })
+    expect(beyond.execution.reason?.code).toBe('limit_exceeded')
+    for (const { execution } of [failed, paid, beyond]) {
+      expect(await agrees(execution.id)).toBe(true)
+    }
     await expectOnlyApart()
   })
 

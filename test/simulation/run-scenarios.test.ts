@@ -187,7 +187,12 @@ describe('a scenario that could never be', () => {
       steps: {
         lok: { output: 1 },
         'look[0]': { output: { n: 1 } },
-        look: [{ output: { n: 'many' } }, { answer: 1 }, { says: 'approved' }],
+        look: [
+          { output: { n: 'many' } },
+          { answer: 1 },
+          { says: 'approved' },
+          { fails: 'limited' },
+        ],
         ask: [{ answer: 'yes' }, { says: 'approved' }, { output: 1 }],
         must: { output: 1 },
       },
@@ -204,6 +209,7 @@ describe('a scenario that could never be', () => {
       "steps.look[0].output.n: found 'many', expected a whole number",
       "steps.look[1]: 'look' runs a tool: expected output or fails",
       "steps.look[2]: 'look' runs a tool: says is for scenarios with mode: guided",
+      "steps.look[3]: 'look' runs a tool that has no limits",
       `steps["look[0]"]: 'look[0]' names a round in 1 of the loops around 'look', and there are none`,
       "steps.must: 'must' (require) asks nothing of the outside; remove it",
       'tools.look.output.n: found 1.5, expected a whole number',

@@ -195,9 +195,13 @@ function seedOutputs(): readonly unknown[] {
 
 const look = contractOf('look')
 const put = contractOf('put', { effect: 'write', idempotent: false })
+const limited = contractOf('limited', {
+  effect: 'write',
+  limits: [{ per: 'customer', every: 'day', atMost: 1 }],
+})
 
 function run(steps: Definition['steps'], parts: Record<string, unknown>) {
-  const plan = planOf(definitionOf({ steps }), [look, put])
+  const plan = planOf(definitionOf({ steps }), [look, put, limited])
   const scenario = scenarioOf(parts)
   const simulated = runScenario(plan, scenario)
   expectReplays(plan, startOfScenario(plan, scenario), simulated)
@@ -282,6 +286,19 @@ describe('a scenario', () => {
 
     expect(end?.reason?.code).toBe('tool_timeout')
     expect((rows[0]?.endedAt ?? 0) - (rows[0]?.startedAt ?? 0)).toBe(5_000)
+  })
+
+  it('is told of limits, and counts none', () => {
+    const steps = [{ ...lookStep, tool: 'limited', onError: 'continue' } as const]
+    const [customerId, full, free] = ['c-1', { fails: 'limited' }, { output: 1 }]
+
+    const beyond = run(steps, { customerId, steps: { look: full } })
+    const nobody = run(steps, { steps: { look: free } })
+    const within = run(steps, { customerId, steps: { look: free } })
+
+    expect(beyond.end?.reason?.code).toBe('limit_exceeded')
+    expect(nobody.end?.reason?.code).toBe('limit_exceeded')
+    expect(within.end?.outcome).toBe('resolved')
   })
 
   it('jumps over a wait, and to an answer after it', () => {
