@@ -86,7 +86,9 @@ describe('a batch of 1,000 with one failure in the middle', () => {
     expect(sent).toHaveLength(999)
     expect(steps).toHaveLength(1_001)
     const failed = steps.filter(({ status }) => status === 'failed')
-    expect(failed).toMatchObject([{ iteration: '500', error: { code: 'tool_failed' } }])
+    expect(failed).toMatchObject([
+      { iteration: '500', error: { code: 'tool_failed', kind: 'failed' } },
+    ])
     const output = steps[0]?.output as readonly unknown[]
     expect([output[499], output[500], output[999]]).toEqual([{ paid: true }, null, { paid: true }])
   })

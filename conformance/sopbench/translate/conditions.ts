@@ -28,7 +28,7 @@ export function readCondition(reader: Reader, phrase: string): Condition {
 }
 
 /** A condition, or undefined where its words are not understood. */
-export function attempt(read: () => Condition | undefined): Condition | undefined {
+function attempt(read: () => Condition | undefined): Condition | undefined {
   try {
     return read()
   } catch (error) {

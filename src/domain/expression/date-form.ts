@@ -42,7 +42,7 @@ const fields: { readonly [token: string]: readonly [FieldName, FieldReader] } = 
 const tokenPattern = /YYYY|M{1,4}|Do|D{1,2}|H{1,2}|h{1,2}|mm|ss|A|Z|[^A-Za-z0-9]+|T/y
 
 /** What a form may consist of, for messages. */
-export const formWords =
+const formWords =
   'YYYY, MM, M, MMMM (October), MMM (Oct), DD, D, Do (10th), HH, H, hh, h, A (AM), mm, ss, Z, T and signs'
 
 /** The longest form. */
