@@ -179,6 +179,7 @@ describe('a rule in words', () => {
     [['username'], ['find_nobody'], 'deposit >= 5', 'there is no tool find_nobody'],
     [['username'], member, 'the username is not taken', 'is not understood'],
     [['username'], member, 'lent contains soap', 'is not understood'],
+    [['machine_id'], machine, 'the maker is wooden', 'is not understood'],
     [['username'], member, 'no booking is late', 'is not understood'],
     [['username'], member, 'joined + 3 months <= interaction_time', 'is not understood'],
     [['username'], member, 'deposit, rounded to the next prime, >= 5', 'rounded to the next prime'],

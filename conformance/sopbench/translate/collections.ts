@@ -1,15 +1,7 @@
 import { Untranslatable } from '../playbook.ts'
 import { type Shape, valueShapeOf } from '../shape.ts'
-import {
-  fieldOf,
-  findFieldOf,
-  findNoun,
-  idWords,
-  namedBy,
-  nameWords,
-  only,
-  recordOf,
-} from './nouns.ts'
+import { idWords, namedBy, recordOf } from './keyed-records.ts'
+import { fieldOf, findFieldOf, findNoun, nameWords, only } from './nouns.ts'
 import { hasAll, sameWords, wordsOf } from './phrase.ts'
 import type { RuleScope } from './scope.ts'
 import type { Term } from './term.ts'

@@ -153,7 +153,12 @@ function comparedSpan(span: Term, operator: string, length: Term): Span | undefi
     if (!length.shape.kinds.has('number')) return undefined
     return { between: span.between, operator, count: operand(length.cel), isDays: true }
   }
-  const count = hoursEach === 1 ? operand(length.cel) : `${operand(length.cel)} * ${hoursEach}`
+  const count =
+    hoursEach === 1
+      ? operand(length.cel)
+      : hoursEach < 1
+        ? `${operand(length.cel)} / ${Math.round(1 / hoursEach)}`
+        : `${operand(length.cel)} * ${hoursEach}`
   return { between: span.between, operator, count, isDays: false }
 }
 

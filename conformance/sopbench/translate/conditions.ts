@@ -192,11 +192,11 @@ const wordOperators: readonly (readonly [RegExp, string])[] = [
   [/ (?:is|are) (?:greater than or equal to|more than or equal to) /, '>='],
   [/ (?:is|are) (?:less than or equal to|smaller than or equal to) /, '<='],
   [
-    / (?:is|are) (?:strictly )?(?:above|more than|greater than|over|larger than|higher than|after|later than|beyond|longer than|older than) | exceeds? | surpass(?:es)? /,
+    / (?:is|are) (?:strictly )?(?:above|more than|greater than|over|larger than|higher than|after|later than|beyond|longer than|older than|heavier than|dearer than) | exceeds? | surpass(?:es)? /,
     '>',
   ],
   [
-    / (?:is|are) (?:strictly )?(?:below|less than|under|smaller than|fewer than|lower than|before|earlier than|shorter than|younger than) /,
+    / (?:is|are) (?:strictly )?(?:below|less than|under|smaller than|fewer than|lower than|before|earlier than|shorter than|younger than|lighter than|cheaper than) /,
     '<',
   ],
   [

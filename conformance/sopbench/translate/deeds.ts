@@ -1,5 +1,6 @@
+import { namedBy } from './keyed-records.ts'
 import { contained } from './lists.ts'
-import { fieldOf, namedBy, nameWords, people } from './nouns.ts'
+import { fieldOf, nameWords, people } from './nouns.ts'
 import { sameWords, withoutArticle, wordsOf } from './phrase.ts'
 import { isRecord, recordNamed } from './records.ts'
 import type { Source } from './scope.ts'

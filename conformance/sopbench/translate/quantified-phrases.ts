@@ -169,7 +169,7 @@ function readOfItem(reader: Reader, item: Walked, said: string): Condition {
     return compare(reader, mine, '==', theirs)
   }
   const own =
-    /^(?:is|are|was|were|has|have) (?:\w+(?:ed|en) |made |done |sent )?(?:for |on |at |in |with |from |to |by )?(?:the|this|that|the given|the same) ([\w ]+)$/.exec(
+    /^(?:is|are|was|were|has|have) (?:\w+(?:ed|en) |made |done |sent )?(?:(?:for |on |at |with |from |to |by )?(?:the|this|that|the given|the same)|for|on|at|from|by) ([\w ]+)$/.exec(
       said.trim(),
     )
   const equal = own === null ? undefined : sameAsInput(reader, item, own[1] ?? '')

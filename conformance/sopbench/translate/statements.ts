@@ -40,7 +40,7 @@ export function readStatement(reader: Reader, text: string): Condition | undefin
 /** `unit contains «0»`, `code starts with GEN`. */
 function readTextual(reader: Reader, text: string): Condition | undefined {
   const parts =
-    /^(.+?) (does not contain|contains?|includes?|does not include|starts with|begins with|ends with) (.+)$/.exec(
+    /^(.+?) (do(?:es)? not contain|contains?|includes?|do(?:es)? not include|starts with|begins with|ends with) (.+)$/.exec(
       text,
     )
   if (parts === null) return undefined
@@ -87,7 +87,8 @@ function readIs(
     const guards = value.guards.filter((guard) => guard !== `has(${value.cel})`)
     return { cel: `${isNot ? '' : '!'}has(${value.cel})`, guards }
   }
-  if (/^(there|present|given|set|known|supplied)$/.test(right)) {
+  const isThere = /^(there|present|given|set|known|supplied|assigned|chosen|recorded)$/.test(right)
+  if (isThere && !value.shape.texts.includes(right)) {
     const guards = value.guards.filter((guard) => guard !== `has(${value.cel})`)
     return { cel: `${isNot ? '!' : ''}has(${value.cel})`, guards }
   }
@@ -163,6 +164,10 @@ function readQuality(
   return record === undefined ? undefined : readAdjective(record, word)
 }
 
+/** Names of what is in one of a few states, of which not all need have been seen. */
+const stateNames =
+  /[._]?(?:status|state|type|kind|level|tier|class|category|standing|method|mode|role|plan)$/
+
 /** `«0» or «1»`, `Health, Dental or Vision`, a single value or word. */
 function isOneOf(
   reader: Reader,
@@ -188,8 +193,11 @@ function isOneOf(
     const known = findValue(reader, word)
     if (known !== undefined) return known
     // A word that names nothing is a text by itself, where texts are what it is compared with.
-    const isFree = value === subject && (isNamed || !value.cel.startsWith('input.'))
-    const isSeen = isFree || value.shape.texts.includes(word)
+    const isSeen =
+      isNamed ||
+      stateNames.test(value.cel) ||
+      value.shape.texts.some((text) => text.toLowerCase() === word.toLowerCase()) ||
+      (value === subject && words.length > 1)
     const isWord = isText && !isTime(value) && isListed && isSeen && /^[\w-]+$/.test(word)
     return isWord ? { ...value, cel: quote(word), guards: [] } : undefined
   })

@@ -87,7 +87,8 @@ function findAge(reader: Reader, text: string): Term | undefined {
   if (parts === null) return undefined
   const { scope } = reader
   const until = parts[2] === undefined ? clock(scope) : findValue(reader, parts[2])
-  const item = parts[1] === undefined ? undefined : recordNamed(reader, parts[1])
+  const who = parts[1]?.replace(/ in (?:completed |full )?years$/, '')
+  const item = who === undefined ? undefined : recordNamed(reader, who)
   const records = item === undefined ? scope.sources().map(({ output }) => output) : [item]
   const births = records.flatMap(
     (record) => timesLike(record, /^(birth\w*|born|dob)$/) ?? (isBirth(record) ? [record] : []),

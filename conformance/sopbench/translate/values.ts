@@ -1,7 +1,8 @@
 import { Untranslatable } from '../playbook.ts'
 import { readCondition } from './conditions.ts'
 import { findAggregate, findCount } from './counts.ts'
-import { findField, findFieldOf, findNoun, findReferred, textTerm } from './nouns.ts'
+import { findReferred } from './keyed-records.ts'
+import { findField, findFieldOf, findNoun, textTerm } from './nouns.ts'
 import { sameWords, splitLast, withoutArticle, wordsOf } from './phrase.ts'
 import { findPick } from './picks.ts'
 import type { RuleScope } from './scope.ts'
@@ -145,7 +146,8 @@ function shifted(
   const count = operator === '-' ? `-${operand(length.cel)}` : length.cel
   const isDays = (length.hoursEach ?? 0) % 24 === 0
   const factor = (length.hoursEach ?? 0) / (isDays ? 24 : 1)
-  const amount = factor === 1 ? count : `${operand(count)} * ${factor}`
+  const scaled = factor < 1 ? `/ ${Math.round(1 / factor)}` : `* ${factor}`
+  const amount = factor === 1 ? count : `${operand(count)} ${scaled}`
   const cel = `${isDays ? 'addDays' : 'addHours'}(${from.cel}, ${amount})`
   return { ...from, cel, guards }
 }
