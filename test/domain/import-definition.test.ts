@@ -391,9 +391,8 @@ describe('mistakes are told all at once, with the paths of the document', () => 
 const folder = process.env.STEPWARDEN_SEEDS
 
 describe.skipIf(folder === undefined)('the articles of STEPWARDEN_SEEDS', () => {
-  const texts = readdirSync(folder ?? '.').map((name) =>
-    readFileSync(join(folder ?? '.', name), 'utf8'),
-  )
+  const names = folder === undefined ? [] : readdirSync(folder)
+  const texts = names.map((name) => readFileSync(join(folder ?? '', name), 'utf8'))
   /** The fields of a record, each with its type, wherever its class is declared. */
   const fieldsOf = (name: string): readonly (readonly [string, string])[] =>
     texts.flatMap((text) => {
