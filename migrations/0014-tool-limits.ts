@@ -10,11 +10,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // The key's columns never change, so that counting writes the row alone and no index; room for it is left on the page.
   await sql`
     CREATE TABLE public.limit_counters (
-      tenant_id text NOT NULL REFERENCES public.tenants (id),
-      tool text NOT NULL,
-      measure text NOT NULL,
+      tenant_id text COLLATE "C" NOT NULL REFERENCES public.tenants (id),
+      tool text COLLATE "C" NOT NULL,
+      measure text COLLATE "C" NOT NULL,
       scope text NOT NULL CHECK (scope IN ('customer', 'procedure', 'tenant')),
-      subject text NOT NULL,
+      subject text COLLATE "C" NOT NULL,
       period text NOT NULL CHECK (period IN ('hour', 'day', 'week', 'month')),
       starts_at timestamptz(3) NOT NULL,
       used numeric NOT NULL CONSTRAINT limit_counters_not_negative CHECK (used >= 0),

@@ -16,6 +16,7 @@ import * as toolLimits from '../../migrations/0014-tool-limits.ts'
 import * as sensitiveValues from '../../migrations/0015-sensitive-values.ts'
 import * as scenarios from '../../migrations/0016-scenarios.ts'
 import * as calledProcedures from '../../migrations/0017-called-procedures.ts'
+import * as unknownWrites from '../../migrations/0018-unknown-writes.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -48,6 +49,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0015-sensitive-values': sensitiveValues,
     '0016-scenarios': scenarios,
     '0017-called-procedures': calledProcedures,
+    '0018-unknown-writes': unknownWrites,
   }),
 )
 

@@ -123,6 +123,11 @@ export interface RunnerPorts {
   readonly clock: Clock
   /** Needed by runs that call others. */
   readonly children?: Children
+  /**
+   * Asked before the first attempt of each write: the run in which the very same call is open, so that nobody knows whether
+   * it was made. Absent where there are no other runs.
+   */
+  readonly findUnknownWrite?: (row: StepRow) => Promise<Id<'execution'> | undefined>
   /** Looked at before each write; absent where no other process could take over. */
   readonly lease?: Lease
   /** True when the process is about to end: the run is given back before its next step. */

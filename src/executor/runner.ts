@@ -4,6 +4,7 @@ import {
   isStepEnded,
   type StepRow,
 } from '../domain/execution.ts'
+import type { Id } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { type LimitUse, limitMessage, type ReachedLimit } from '../domain/tool-limit.ts'
 import { apply, type ExecutionState } from './apply.ts'
@@ -202,10 +203,15 @@ class Run {
   async #call(row: StepRow, call: ToolCall): Promise<StepRow | undefined> {
     const waitMs = call.notBefore - this.#ports.clock.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    const open = call.effect === 'write' ? await this.#findUnknownWrite(row) : undefined
+    if (open !== undefined) {
+      const message = `The same call is open in ${open}: nobody knows whether it was made. Settle that one first.`
+      return this.#refuse(row, 'outcome_unknown', message)
+    }
     const uses = usesOfIntent(this.#plan, this.#state.start, row)
     if (call.effect === 'write' || uses.length > 0) {
       const { isMade, reached } = await this.#commitIntent(row, uses)
-      if (reached !== undefined) return this.#refuseBeyond(row, limitMessage(reached))
+      if (reached !== undefined) return this.#refuse(row, 'limit_exceeded', limitMessage(reached))
       if (!isMade) return undefined
     }
     this.#ports.onBoundary?.('before_call', row.stepKey)
@@ -217,10 +223,15 @@ class Run {
     return concluded
   }
 
-  /** A limit that has no room is observed like a refusal by the tool itself, which was never called. */
-  #refuseBeyond(row: StepRow, message: string): StepRow {
+  /** Asked once: a later attempt of the run's own makes the call that it has begun. */
+  async #findUnknownWrite(row: StepRow): Promise<Id<'execution'> | undefined> {
+    return row.attempts === null ? this.#ports.findUnknownWrite?.(row) : undefined
+  }
+
+  /** What keeps a call back is observed like a refusal by the tool itself, which was never called. */
+  #refuse(row: StepRow, code: string, message: string): StepRow {
     const endedAt = Math.max(this.#ports.clock.now(), row.startedAt)
-    return recordAttempt(row, { result: 'refused', code: 'limit_exceeded', message, endedAt })
+    return recordAttempt(row, { result: 'refused', code, message, endedAt })
   }
 
   /**

@@ -1,12 +1,7 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
 import { isOutage } from '../db/database-errors.ts'
-import {
-  findExecution,
-  findLastStep,
-  listCalled,
-  listSteps,
-} from '../db/queries/executions.ts'
+import { findExecution, findLastStep, listCalled, listSteps } from '../db/queries/executions.ts'
 import { firstClaim, insertExecution, type NewExecution } from '../db/queries/insert-execution.ts'
 import {
   attachLateOutcome,
@@ -31,6 +26,7 @@ import type { Caller } from './define.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
 import { openRun, sensitivityOf } from './sensitive-run.ts'
+import { findUnknownWrite } from './unknown-writes.ts'
 import { sealingJournal, Vault } from './vault.ts'
 
 /** A run that its worker lost this often is handed to a person: something in it may be what kills workers. */
@@ -282,6 +278,7 @@ async function carryOut(
     clock: app.clock,
     children: createChildren(app, db, vault),
     lease: app.worker.lease,
+    findUnknownWrite: (row) => findUnknownWrite(db, executionId, row),
     ...(isStopping && { isStopping }),
     onLateOutcome: (row) => void keepLateOutcome(app, db, executionId, shown(row)),
     onBoundary(boundary, detail) {

@@ -69,8 +69,16 @@ export const listWaitingSteps = defineOperation({
     const answers = await listAnswers(db.kysely, shown)
     return {
       items: shown.map((row, index) => {
-        const { stepKey, input, startedAt, dueAt, dueWarnAt, ordinal: _, versionId: _id, ...rest } =
-          row
+        const {
+          stepKey,
+          input,
+          startedAt,
+          dueAt,
+          dueWarnAt,
+          ordinal: _,
+          versionId: _id,
+          ...rest
+        } = row
         const answer = answers[index] ?? null
         return {
           ...rest,

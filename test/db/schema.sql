@@ -170,6 +170,7 @@ TABLE escalations
   CONSTRAINT escalations_tenant_id_execution_id_fkey FOREIGN KEY (tenant_id, execution_id) REFERENCES executions(tenant_id, id)
   CONSTRAINT escalations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE UNIQUE INDEX escalations_one_per_execution ON escalations USING btree (tenant_id, execution_id) WHERE (execution_id IS NOT NULL)
+  CREATE INDEX escalations_unknown ON escalations USING btree (tenant_id) WHERE ((status <> 'resolved'::text) AND (reason_code = ANY (ARRAY['outcome_unknown'::text, 'recovery_exhausted'::text, 'internal_error'::text])))
   CREATE INDEX escalations_unresolved ON escalations USING btree (tenant_id, queue, opened_at) WHERE (status <> 'resolved'::text)
   CREATE TRIGGER escalations_identity BEFORE UPDATE OF tenant_id, id, execution_id, reason, ticket, opened_at ON escalations FOR EACH ROW EXECUTE FUNCTION refuse('Why an escalation was opened never changes.')
   CREATE TRIGGER escalations_kept BEFORE DELETE OR TRUNCATE ON escalations FOR EACH STATEMENT EXECUTE FUNCTION refuse('An escalation is never deleted.')
@@ -249,11 +250,11 @@ TABLE executions WITH (fillfactor=80)
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, wake_at) TO stepwarden_system
 
 TABLE limit_counters WITH (fillfactor=50)
-  tenant_id text NOT NULL
-  tool text NOT NULL
-  measure text NOT NULL
+  tenant_id text COLLATE "C" NOT NULL
+  tool text COLLATE "C" NOT NULL
+  measure text COLLATE "C" NOT NULL
   scope text NOT NULL
-  subject text NOT NULL
+  subject text COLLATE "C" NOT NULL
   period text NOT NULL
   starts_at timestamp(3) with time zone NOT NULL
   used numeric NOT NULL
@@ -399,6 +400,9 @@ TABLE scenarios
   CREATE TRIGGER scenarios_replaced BEFORE UPDATE OR TRUNCATE ON scenarios FOR EACH STATEMENT EXECUTE FUNCTION refuse('Scenarios are replaced, never updated.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
 TABLE sensitive_values
   tenant_id text COLLATE "C" NOT NULL
   execution_id text COLLATE "C" NOT NULL

@@ -39,7 +39,12 @@ function afterWaits(steps: readonly Step[], minutes: number) {
   )
   const state = states.at(-1)
   if (state === undefined) throw new Error('a walk has a state')
-  const record = recordedValues(plan, state, { record: { start: state.start, rows, end: null }, values: [] }, scopeOf(plan, state, state.lastEndedAt))
+  const record = recordedValues(
+    plan,
+    state,
+    { record: { start: state.start, rows, end: null }, values: [] },
+    scopeOf(plan, state, state.lastEndedAt),
+  )
   return {
     steps: record.values.flatMap((value) => value.call?.stepKey ?? []),
     claims: claimsOf([pay], record.calls).filter(({ isSupported }) => isSupported).length,
