@@ -9,10 +9,14 @@ import { join } from 'node:path'
 import { createStepwarden } from '../src/library.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { conduct } from './chaos/conduct.ts'
-import { createTools, definitions } from './chaos/desk.ts'
+import { createTools } from './chaos/desk.ts'
 import { type ChaosOptions, readOptions, usage } from './chaos/options.ts'
-import { openAdmin, openServer, type Server } from './chaos/server.ts'
+import { startPeople } from './chaos/people.ts'
+import { definitionOf, procedureKeys } from './chaos/playbooks.ts'
+import { randomOf } from './chaos/random.ts'
+import { type Admin, openAdmin, openServer, type Server } from './chaos/server.ts'
 import { isClean, verify } from './chaos/verify.ts'
+import { renewVersions } from './chaos/versions.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
 const principal = {
@@ -27,7 +31,8 @@ async function tryIt(serverUrl: string, server: Server | undefined, options: Cha
   const progress = (line: string): void => console.error(line)
   const folder = mkdtempSync(join(tmpdir(), 'stepwarden-chaos-'))
   const worldFile = join(folder, 'world.jsonl')
-  writeFileSync(worldFile, '')
+  const wordsFile = join(folder, 'words.jsonl')
+  for (const file of [worldFile, wordsFile]) writeFileSync(file, '')
   try {
     await using database = await createScratchDatabase(serverUrl)
     const { url } = database
@@ -38,8 +43,8 @@ async function tryIt(serverUrl: string, server: Server | undefined, options: Cha
       embedder: ngramEmbedder,
     })
     const client = stepwarden.as(principal)
-    for (const [procedureKey, definition] of definitions) {
-      await client.createProcedure({ definition: definition as never })
+    for (const procedureKey of procedureKeys) {
+      await client.createProcedure({ definition: definitionOf(procedureKey) as never })
       await client.activateVersion({ procedureKey, versionNumber: 1, seenActive: null })
     }
     const started = new Set<string>()
@@ -52,11 +57,19 @@ async function tryIt(serverUrl: string, server: Server | undefined, options: Cha
       },
     }
     const startedAt = performance.now()
-    const order = { url, worldFile }
+    const order = { url, worldFile, wordsFile }
+    const people = startPeople({
+      as: (principal) => stepwarden.as(principal),
+      wordsFile,
+      random: randomOf(options.seed + 4_000_000),
+      mayGoOn: (executionId) => isCallerGoing(admin, executionId),
+    })
+    const versions = renewVersions(client, 'CHAOS_CALLED')
     const disturbed = await conduct(options, admin, server, watched, order, progress)
+    await Promise.all([people.stop(), versions.stop()])
     const seconds = Math.round((performance.now() - startedAt) / 1_000)
     progress('verifying')
-    const verdict = await verify(admin, client, worldFile, started)
+    const verdict = await verify(admin, client, { worldFile, wordsFile }, started)
     return {
       options,
       seconds,
@@ -67,6 +80,15 @@ async function tryIt(serverUrl: string, server: Server | undefined, options: Cha
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function isCallerGoing(admin: Admin, executionId: string): Promise<boolean> {
+  const { rows } = await admin.query(
+    `SELECT FROM executions e JOIN executions c ON c.tenant_id = e.tenant_id AND c.id = e.parent_id
+     WHERE e.id = $1 AND c.ended_at IS NULL`,
+    [executionId],
+  )
+  return rows.length > 0
 }
 
 function spread(values: readonly number[]) {

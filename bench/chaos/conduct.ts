@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Stepwarden } from '../../src/library.ts'
 import type { ChaosOptions } from './options.ts'
+import { orderOf } from './playbooks.ts'
 import { randomOf } from './random.ts'
 import type { Admin, Server } from './server.ts'
 import type { WorkerOrder } from './worker.ts'
@@ -42,8 +43,14 @@ const boundaries = ['before_commit', 'after_commit', 'before_call', 'after_call'
 const workerFile = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 /** A frozen worker is let go after its lease of 15 s is over. */
 const freezeMs = 17_000
-/** Runs that wait or go on at any time, so that each worker always has some. */
+/** Runs that are to be worked on at any time, so that each worker always has some. */
 const queueLength = 60
+/** With those that wait for people, times and each other. */
+const mostOpen = 400
+/** What is left at last has come to a halt when nothing of it ends, or begins a step, for this long. */
+const haltsAfterMs = 60_000
+
+type CommonOrder = Pick<WorkerOrder, 'url' | 'worldFile' | 'wordsFile'>
 
 interface WorkerProcess {
   readonly child: ChildProcess
@@ -74,7 +81,7 @@ export async function conduct(
   admin: Admin,
   server: Server | undefined,
   client: ReturnType<Stepwarden['as']>,
-  order: Pick<WorkerOrder, 'url' | 'worldFile'>,
+  order: CommonOrder,
   progress: (line: string) => void,
 ): Promise<Disturbances> {
   const random = randomOf(options.seed)
@@ -99,9 +106,7 @@ export async function conduct(
   const open = () => count('FROM executions WHERE ended_at IS NULL')
 
   /** A worker that has come to work: one that finds the server away is started anew. */
-  async function workerAtWork(
-    more: Omit<WorkerOrder, 'url' | 'worldFile'>,
-  ): Promise<WorkerProcess> {
+  async function workerAtWork(more: Omit<WorkerOrder, keyof CommonOrder>): Promise<WorkerProcess> {
     for (let tries = 0; tries < 200; tries++) {
       const worker = startWorker({ ...order, ...more })
       if (await worker.ready) {
@@ -118,15 +123,18 @@ export async function conduct(
 
   async function submitAll(): Promise<void> {
     while (isSubmitting) {
-      const wanted = queueLength - (await open())
+      const isToBeDone = "status IN ('pending', 'running')"
+      const queued = await count(`FROM executions WHERE ${isToBeDone}`)
+      const wanted = Math.min(queueLength - queued, mostOpen - (await open()))
       for (let index = 0; index < wanted; index++) {
         submitted += 1
-        const isPoison = options.poison > 0 && submitted <= options.poison
+        const { input, ...order } = orderOf(submitted, options.poison)
         await client
           .startExecution({
-            procedureKey: submitted % 3 === 0 ? 'CHAOS_UNREPEATABLE' : 'CHAOS_REPEATABLE',
-            input: { customerId: `${isPoison ? 'poison' : 'customer'}-${submitted}` },
-            durability: submitted % 2 === 0 ? 'step' : 'effect',
+            ...order,
+            input: { ...input } as never,
+            // Of each kind of run some are committed step by step.
+            durability: Math.floor(submitted / 16) % 2 === 0 ? 'step' : 'effect',
             idempotencyKey: `chaos-${submitted}`,
             detach: true,
           })
@@ -278,7 +286,9 @@ export async function conduct(
   await workOffAll()
   const takeOverMs: number[] = []
   const replacementMs: number[] = []
-  for (let round = 0; round < options.replacements; round++) {
+  // Recoveries are of runs that nothing else holds up.
+  const isQuiet = (await open()) === 0
+  for (let round = 0; isQuiet && round < options.replacements; round++) {
     takeOverMs.push(await recover(round, true))
     replacementMs.push(await recover(round, false))
   }
@@ -298,10 +308,24 @@ export async function conduct(
 
   async function workOffAll(): Promise<void> {
     const worker = startWorker({ ...order, seed: options.seed, concurrency: 8, clockOffMs: 0 })
-    while ((await open()) > 0 && worker.child.exitCode === null && worker.child.signalCode === null)
+    const alive = () => worker.child.exitCode === null && worker.child.signalCode === null
+    let seen = ''
+    let seenAt = performance.now()
+    while ((await open()) > 0 && alive() && performance.now() - seenAt < haltsAfterMs) {
       await sleep(50)
+      const { rows } = await admin.query<{ now: string }>(
+        `SELECT count(*) || ' ' || coalesce(max(s.ordinal), 0) || ' ' || count(s.ordinal) AS now
+         FROM executions e LEFT JOIN step_executions s ON s.tenant_id = e.tenant_id AND s.execution_id = e.id
+         WHERE e.ended_at IS NULL`,
+      )
+      const now = rows[0]?.now ?? ''
+      if (now !== seen) seenAt = performance.now()
+      seen = now
+    }
+    const hasHalted = alive() && (await open()) > 0
     worker.child.kill('SIGTERM')
     await worker.ended
+    if (hasHalted) return progress('what is left goes on no more')
     // A run that kills whoever works on it has killed this one too.
     if ((await open()) > 0) await workOffAll()
   }

@@ -3,14 +3,18 @@
  * is at work. It ends by being killed, by killing itself at the boundary that it was told, or by SIGTERM.
  */
 import { openContext } from '../../src/context.ts'
+import type { Principal } from '../../src/domain/principal.ts'
+import { operations } from '../../src/operations/registry.ts'
 import { startWorking } from '../../src/operations/work.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { createTools } from './desk.ts'
+import { startPeople, type Voice } from './people.ts'
 import { randomOf } from './random.ts'
 
 export interface WorkerOrder {
   readonly url: string
   readonly worldFile: string
+  readonly wordsFile: string
   readonly seed: number
   readonly concurrency: number
   /** Kills itself at the `count`-th time that it passes this boundary, `after_call` for example. */
@@ -49,8 +53,20 @@ const app = await openContext(
   process.exit(1)
 })
 const working = startWorking(app, { concurrency: order.concurrency, pollMs: 50 })
+/** They go with the process: each word, and what it sets going, is cut off anywhere as well. */
+const people = startPeople({ as: voiceOf, wordsFile: order.wordsFile, random })
 process.once('SIGTERM', async () => {
-  await working.stop()
+  await Promise.all([working.stop(), people.stop()])
   await app[Symbol.asyncDispose]()
 })
 console.log('ready')
+
+function voiceOf(principal: Principal): Voice {
+  const caller = { principal, origin: 'library' } as const
+  return {
+    listWaitingSteps: (input) => operations.listWaitingSteps.invoke(app, caller, input),
+    answerStep: (input) => operations.answerStep.invoke(app, caller, input),
+    approveStep: (input) => operations.approveStep.invoke(app, caller, input),
+    denyStep: (input) => operations.denyStep.invoke(app, caller, input),
+  }
+}
