@@ -17,7 +17,7 @@ import { evaluateAll, evaluateCondition, scopeOf } from './evaluate.ts'
 import { isLoopRow, outerOf, ownDepth } from './iteration.ts'
 import { advanceLoop } from './loops.ts'
 import { escalateToOf, type PinnedTool, type Plan, type PlanNode, type ToolNode } from './plan.ts'
-import { nextMoment, passTime } from './waits.ts'
+import { nextMoment, passTime, remind } from './waits.ts'
 
 /** What to do next. The runner carries it out, applies the row that came of it, and asks again. */
 export type Command =
@@ -236,15 +236,19 @@ function goOnWithLoop(
 /** What time makes of those that wait, one after the other; else the run waits with them. */
 function wait(plan: Plan, state: ExecutionState, at: number): Command {
   const moments: number[] = []
+  let reminded: StepRow | undefined
   for (const row of state.waiting) {
     const node = nodeOf(plan, row.stepKey)
     const confirmed = node.kind === 'tool' ? afterConfirmation(plan, node, row, at) : undefined
     if (confirmed !== undefined) return confirmed
     const passed = passTime(node, row, at)
     if (passed !== undefined) return { kind: 'record', row: passed }
+    reminded ??= remind(row, at)
     const moment = nextMoment(row)
     if (moment !== undefined) moments.push(moment)
   }
+  // Last, because nothing follows from it: a replay passes over a reminder that nobody was there to make.
+  if (reminded !== undefined) return { kind: 'record', row: reminded }
   const until = moments.length === 0 ? null : Math.min(...moments)
   return { kind: 'wait', until, forOthers: state.waiting.some(({ kind }) => kind !== 'wait') }
 }

@@ -56,23 +56,34 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
     const next = record.rows[position]
     if (next === undefined && state.waiting.length === 0 && isOver(record.end)) return atRest()
     const closed = nextClosed(state, record.rows)
-    // What waits together was opened before any of it was closed.
-    const moments = [next?.startedAt, closed?.endedAt].filter((at) => at !== undefined)
-    const now =
-      moments.length > 0 ? Math.min(...moments) : (record.end?.endedAt ?? state.lastEndedAt)
-    const command = decide(plan, state, now)
-    decisions += 1
-    if (command.kind === 'end') return result(compareEnd(command.end, next, record.end))
-    if (command.kind === 'wait') {
-      // What somebody else has done is observed; what has become of the wait follows from it.
-      const expected = closed && concludeRecorded(plan, state, closed)
-      if (closed === undefined || expected === undefined) return atRest()
-      const divergence = compareWhole(expected, closed)
-      if (divergence !== null) return result(divergence)
-      state = apply(state, expected)
-      continue
+    // What waits together is opened one after the other, whatever is heard meanwhile; then what closes first comes first.
+    const end = record.end?.endedAt ?? state.lastEndedAt
+    let now = next?.startedAt ?? closed?.endedAt ?? end
+    let command = decide(plan, state, now)
+    if (next !== undefined && closed !== undefined && !isBeginning(state, command)) {
+      now = closed.endedAt
+      command = decide(plan, state, now)
     }
-    const isNew = command.row.ordinal >= state.nextOrdinal
+    decisions += 1
+    if (command.kind === 'end') {
+      // It is due, and nobody has carried it out yet, or something from outside was faster.
+      if (next === undefined && isOver(record.end)) return atRest()
+      const due = decide(plan, state, end)
+      return result(compareEnd(due.kind === 'end' ? due.end : command.end, next, record.end))
+    }
+    const isNew = isBeginning(state, command)
+    if (isNew ? next === undefined : isUnseen(state, command, record.rows)) {
+      // What somebody else has done is observed; what has become of the wait follows from it.
+      if (closed !== undefined) {
+        const expected = concludeRecorded(plan, state, closed)
+        const divergence = compareWhole(expected, closed)
+        if (divergence !== null) return result(divergence)
+        state = apply(state, expected)
+        continue
+      }
+      if (command.kind === 'wait' || !isNew || isOver(record.end)) return atRest()
+    }
+    if (command.kind === 'wait') throw new TypeError('what waits is seen to first')
     const found = isNew ? next : record.rows[command.row.ordinal - 1]
     if (found === undefined) {
       const expected = describeRow(command.row)
@@ -92,6 +103,23 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
     if (difference !== null) return result(difference)
     if (folded.row.status === 'running' && command.kind === 'callTool') return atRest()
   }
+}
+
+/** Whether a command begins a step, and does not go on with one. */
+function isBeginning({ nextOrdinal }: ExecutionState, command: Command): boolean {
+  return 'row' in command && command.row.ordinal >= nextOrdinal
+}
+
+/**
+ * Whether nothing is to be done at a moment but to wait, or nobody was there who did it: what time makes of a wait is
+ * recorded when a worker looks, and until then others may be heard.
+ */
+function isUnseen(state: ExecutionState, command: Command, rows: readonly StepRow[]): boolean {
+  if (command.kind === 'wait') return true
+  if (command.kind !== 'record') return false
+  const { ordinal, kind, endedAt } = command.row
+  const isTimed = kind !== 'tool' && state.waiting.some((row) => row.ordinal === ordinal)
+  return isTimed && (endedAt === null || rows[ordinal - 1]?.endedAt !== endedAt)
 }
 
 /** True of a run that goes on, and of one that something outside the definition has ended. */
@@ -119,15 +147,15 @@ function nextClosed(
   return first
 }
 
-/** The row that what was said, or how a called run has ended, makes of a wait; undefined where neither closes it. */
+/** The row that what was said, or how a called run has ended, makes of a wait; as it was where neither closes it. */
 function concludeRecorded(
   plan: Plan,
   state: ExecutionState,
   closed: StepRow & { readonly endedAt: number },
-): StepRow | undefined {
+): StepRow {
   const row = state.waiting.find(({ ordinal }) => ordinal === closed.ordinal)
   const node = plan.nodes.get(closed.stepKey)
-  if (row === undefined || node === undefined) return undefined
+  if (row === undefined || node === undefined) throw new TypeError('only what waits is closed')
   const { endedAt, output, error } = closed
   if (node.kind === 'call') {
     const { outcome, output: result = null } = isJsonObject(output) ? output : {}
@@ -138,11 +166,10 @@ function concludeRecorded(
   const said = row.exchange?.at(-1)
   const before: StepRow = { ...row, exchange: row.exchange?.slice(0, -1) ?? [] }
   if (node.kind === 'ask' && said?.kind === 'answered') {
-    if (node.answer.problems(output).length > 0) return undefined
-    return concludeAsk(before, said, output)
+    return node.answer.problems(output).length > 0 ? row : concludeAsk(before, said, output)
   }
   const isWord = said?.kind === 'approved' || said?.kind === 'denied'
-  return node.kind === 'approval' && isWord ? concludeApproval(node, before, said) : undefined
+  return node.kind === 'approval' && isWord ? concludeApproval(node, before, said) : row
 }
 
 /** Applies what a command leads to: of a tool with the attempts that are recorded, of a wait with what was said in it. */

@@ -118,7 +118,7 @@ function instantAfter(
   return new Date(end).toISOString()
 }
 
-/** What time alone makes of a wait: its row as it is then, or undefined while there is nothing to be done. */
+/** What time alone makes of a wait: its row when it is over, or undefined while it is not. */
 export function passTime(node: PlanNode, row: StepRow, now: number): StepRow | undefined {
   const endedAt = Math.max(now, row.startedAt)
   if (node.kind === 'wait') {
@@ -132,6 +132,11 @@ export function passTime(node: PlanNode, row: StepRow, now: number): StepRow | u
     const failed = failedRow(row, 'deadline_passed', message, endedAt)
     return node.step.onDeadline === 'continue' ? { ...failed, status: 'expired' } : failed
   }
+  return undefined
+}
+
+/** A wait of which a reminder is due, with that in its row; undefined for any other. */
+export function remind(row: StepRow, now: number): StepRow | undefined {
   const remindAt = timeIn(row, 'remindAt')
   if (remindAt === undefined || remindAt > now || isReminded(row)) return undefined
   return { ...row, exchange: [...(row.exchange ?? []), { kind: 'reminded', at: now }] }
