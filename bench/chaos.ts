@@ -69,7 +69,10 @@ async function tryIt(serverUrl: string, server: Server | undefined, options: Cha
     await Promise.all([people.stop(), versions.stop()])
     const seconds = Math.round((performance.now() - startedAt) / 1_000)
     progress('verifying')
-    const verdict = await verify(admin, client, { worldFile, wordsFile }, started)
+    const files = { worldFile, wordsFile }
+    const verdict = await verify(admin, client, files, started, (what, of) =>
+      progress(`${what}: ${JSON.stringify(of)}`),
+    )
     return {
       options,
       seconds,

@@ -46,7 +46,7 @@ const freezeMs = 17_000
 /** Runs that are to be worked on at any time, so that each worker always has some. */
 const queueLength = 60
 /** With those that wait for people, times and each other. */
-const mostOpen = 400
+const mostOpen = 160
 /** What is left at last has come to a halt when nothing of it ends, or begins a step, for this long. */
 const haltsAfterMs = 60_000
 
@@ -123,7 +123,8 @@ export async function conduct(
 
   async function submitAll(): Promise<void> {
     while (isSubmitting) {
-      const isToBeDone = "status IN ('pending', 'running')"
+      // Without those that are to be tried alone, which may have to wait for that.
+      const isToBeDone = "status IN ('pending', 'running') AND take_over_count < 2"
       const queued = await count(`FROM executions WHERE ${isToBeDone}`)
       const wanted = Math.min(queueLength - queued, mostOpen - (await open()))
       for (let index = 0; index < wanted; index++) {
@@ -134,7 +135,7 @@ export async function conduct(
             ...order,
             input: { ...input } as never,
             // Of each kind of run some are committed step by step.
-            durability: Math.floor(submitted / 16) % 2 === 0 ? 'step' : 'effect',
+            durability: Math.floor(submitted / 10) % 2 === 0 ? 'step' : 'effect',
             idempotencyKey: `chaos-${submitted}`,
             detach: true,
           })
@@ -186,13 +187,14 @@ export async function conduct(
     }
   }
 
-  /** How long the runs of dead workers take to end: looked for once in a while, since looking costs as well. */
+  /** How long the runs of dead workers take that wait for nobody: looked for once in a while, since looking costs as well. */
   async function watchTakeOvers(): Promise<void> {
     const worked = new Map<string, number>()
     while (isSubmitting) {
       const { rows } = await admin.query<{ id: string }>(
         `SELECT e.id FROM executions e
-         WHERE e.status = 'running' AND e.worker_id IS NOT NULL AND NOT EXISTS (
+         WHERE e.status = 'running' AND e.worker_id IS NOT NULL AND e.mode = 'automatic'
+           AND e.procedure_key IN ('CHAOS_REPEATABLE', 'CHAOS_UNREPEATABLE') AND NOT EXISTS (
            SELECT FROM workers w JOIN pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
              AND l.classid::bigint = w.lock_key >> 32 AND l.objid::bigint = w.lock_key & 4294967295
            WHERE w.id = e.worker_id)`,

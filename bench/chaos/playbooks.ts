@@ -53,8 +53,7 @@ const steps: Readonly<Record<string, readonly object[]>> = {
       ...goesOn,
     },
     { ...call('pay_approved', 'pay_once'), when: "steps.yes.status == 'completed'" },
-    { key: 'rest', action: 'Wait', wait: { until: 'addHours(now, 0.0002)' } },
-    { key: 'rest_longer', action: 'Wait', wait: { for: '1s' } },
+    { key: 'rest', action: 'Wait', wait: { until: 'addHours(now, 0.0001)' } },
     {
       key: 'each_number',
       action: 'Ask for each',
@@ -97,10 +96,14 @@ const steps: Readonly<Record<string, readonly object[]>> = {
       repeat: { until: 'steps.roll_again.output.n > 0.6', atMost: 3, otherwise: 'continue' },
       steps: [call('pay_again', 'pay_once'), call('roll_again', 'roll')],
     },
+    call('pay_last', 'pay_once'),
+  ],
+  CHAOS_POLLS: [
+    call('pay_first', 'pay_once'),
     {
       ...call('roll_until', 'roll'),
       required: false,
-      poll: { every: '1s', until: 'output.n > 0.5', atMost: 3, otherwise: 'continue' },
+      poll: { every: '1s', until: 'output.n > 0.7', atMost: 3, otherwise: 'continue' },
     },
     // The wait between two attempts is long enough for a timer that is committed.
     {
@@ -197,6 +200,7 @@ export const procedureKeys = [
   'CHAOS_UNREPEATABLE',
   'CHAOS_PEOPLE',
   'CHAOS_LOOPS',
+  'CHAOS_POLLS',
   'CHAOS_CALLED',
   'CHAOS_CALLS',
 ] as const
@@ -214,13 +218,13 @@ export function orderOf(number: number, poison: number): Order {
     const procedureKey = number % 3 === 0 ? 'CHAOS_UNREPEATABLE' : 'CHAOS_REPEATABLE'
     return { procedureKey, input: { customerId } }
   }
-  switch (number % 8) {
+  switch (number % 10) {
     case 0:
       return { procedureKey: 'CHAOS_PEOPLE', input: { customerId, items: ['a', 'b', 'c'] } }
     case 1:
       return { procedureKey: 'CHAOS_LOOPS', input: { customerId, items: ['a', 'b'] } }
     case 2: {
-      const last = number % 16 === 2 ? 'give up' : 'plain'
+      const last = number % 20 === 2 ? 'give up' : 'plain'
       return { procedureKey: 'CHAOS_CALLS', input: { customerId, items: ['ask', 'plain', last] } }
     }
     case 3:
@@ -228,7 +232,9 @@ export function orderOf(number: number, poison: number): Order {
     case 4:
       return { procedureKey: 'CHAOS_UNREPEATABLE', input: { customerId }, mode: 'guided' }
     case 5:
+      return { procedureKey: 'CHAOS_POLLS', input: { customerId } }
     case 6:
+    case 7:
       return { procedureKey: 'CHAOS_UNREPEATABLE', input: { customerId } }
     default:
       return { procedureKey: 'CHAOS_REPEATABLE', input: { customerId } }

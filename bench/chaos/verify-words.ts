@@ -42,9 +42,17 @@ const kindOf = {
   deny: 'denied',
 } as const satisfies Record<WordLine['act'], Said['kind']>
 
-export function verifyWords(lines: readonly WordLine[], waits: readonly WaitRow[]): WordsVerdict {
+export function verifyWords(
+  lines: readonly WordLine[],
+  waits: readonly WaitRow[],
+  tell: (what: string, of: object) => void,
+): WordsVerdict {
   const found = { wordsLost: 0, wordsTwice: 0, wordsWrong: 0, wordsUntrue: 0 }
   const refusedRightly: Record<string, number> = {}
+  const count = (what: keyof typeof found, of: object): void => {
+    found[what] += 1
+    tell(what, of)
+  }
   const said = new Set<string>()
   const taken: WordLine[] = []
   let refused = 0
@@ -57,26 +65,27 @@ export function verifyWords(lines: readonly WordLine[], waits: readonly WaitRow[
     if (line.came === 'taken') taken.push(line)
     else refused += 1
     if (line.refuse === undefined) continue
-    if (line.came === 'taken') found.wordsWrong += 1
+    if (line.came === 'taken') count('wordsWrong', line)
     else refusedRightly[line.refuse] = (refusedRightly[line.refuse] ?? 0) + 1
   }
 
   const rows = new Map(waits.map((row) => [placeOf(row), row]))
   for (const line of taken) {
-    if (!isRecorded(line, rows.get(placeOf(line)))) found.wordsLost += 1
+    const row = rows.get(placeOf(line))
+    if (!isRecorded(line, row)) count('wordsLost', { line, row })
   }
   for (const row of waits) {
     const exchange = row.exchange ?? []
     const recorded = exchange.filter((one): one is Recorded => one.kind !== 'reminded')
     for (const { kind, by } of recorded) {
-      if (!said.has(keyOf(row, by.id, kind))) found.wordsUntrue += 1
+      if (!said.has(keyOf(row, by.id, kind))) count('wordsUntrue', row)
     }
-    if (isTwice(row, recorded) || exchange.length - recorded.length > 1) found.wordsTwice += 1
+    if (isTwice(row, recorded) || exchange.length - recorded.length > 1) count('wordsTwice', row)
     // By the clock of whoever wrote it down, too late is too late.
     const deadline = deadlineOf(row)
-    if (recorded.some(({ at }) => at >= deadline)) found.wordsWrong += 1
+    if (recorded.some(({ at }) => at >= deadline)) count('wordsWrong', row)
     const isAnswered = recorded.some(({ kind }) => kind === 'answered')
-    if (row.kind === 'ask' && isAnswered !== (row.status === 'completed')) found.wordsUntrue += 1
+    if (row.kind === 'ask' && isAnswered !== (row.status === 'completed')) count('wordsUntrue', row)
   }
   const words = lines.filter(({ came }) => came === undefined).length
   return {

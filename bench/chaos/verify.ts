@@ -85,6 +85,7 @@ export async function verify(
   client: Pick<Client, 'replayExecution'>,
   files: { readonly worldFile: string; readonly wordsFile: string },
   started: ReadonlySet<string>,
+  tell: (what: string, of: object) => void,
 ): Promise<Verdict> {
   const { rows } = await admin.query<Row>(
     `SELECT e.id, e.procedure_key, e.version_id, e.input ->> 'customerId' AS customer, e.mode, e.status, e.outcome,
@@ -121,22 +122,26 @@ export async function verify(
     waits.push(...steps.filter((step) => isForPeople(row, step)))
     const end = row.reason ?? row.outcome ?? row.status
     ends[end] = (ends[end] ?? 0) + 1
-    if (!isEnded(row)) found.stuck += 1
-    if (row.escalations > (row.status === 'escalated' ? 1 : 0)) found.endedTwice += 1
+    const count = (what: keyof typeof found, times: number, more: object = {}): void => {
+      found[what] += times
+      if (times > 0) tell(what, { ...row, ...more })
+    }
+    count('stuck', isEnded(row) ? 0 : 1)
+    count('endedTwice', row.escalations > (row.status === 'escalated' ? 1 : 0) ? 1 : 0)
     const effects = compareEffects(row, steps, callsOf.get(row.id) ?? [])
-    found.effectsTwice += effects.strange
-    found.unrepeatableTwice += effects.repeated
-    found.untrue += effects.untrue
-    found.callsWrong += wrongCalls(row, steps, childrenOf.get(row.id) ?? [])
+    count('effectsTwice', effects.strange)
+    count('unrepeatableTwice', effects.repeated)
+    count('untrue', effects.untrue)
+    count('callsWrong', wrongCalls(row, steps, childrenOf.get(row.id) ?? []))
     const caller = row.parent_id === null ? undefined : byId.get(row.parent_id)
-    if (!isExpectedEnd(row, caller, effects.posted)) found.unexpectedEnds += 1
-    const { agrees } = await client.replayExecution({ executionId: row.id as never })
-    if (!agrees) found.replaysDisagree += 1
+    count('unexpectedEnds', isExpectedEnd(row, caller, effects.posted) ? 0 : 1)
+    const { agrees, divergence } = await client.replayExecution({ executionId: row.id as never })
+    count('replaysDisagree', agrees ? 0 : 1, { divergence })
   }
   const called = rows.filter(({ parent_id }) => parent_id !== null)
   return {
     ...found,
-    ...verifyWords(readWords(files.wordsFile), waits),
+    ...verifyWords(readWords(files.wordsFile), waits, tell),
     executions: rows.length,
     resolved: ends.resolved ?? 0,
     unknown: ends.outcome_unknown ?? 0,
