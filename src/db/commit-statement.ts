@@ -176,9 +176,13 @@ function updateExecution(ending: Ending, parameters: Parameters, condition: stri
   const next = (type: string) => parameters.next(type)
   const leave = () =>
     `, worker_id = NULL, status = ${next('text')}, wake_at = ${next('timestamptz')}`
-  // A time that is there already was set by a run that was called and has ended meanwhile.
-  const wait = () =>
-    `, worker_id = NULL, status = ${next('text')}, wake_at = least(wake_at, ${next('timestamptz')})`
+  // A time that is there already was set by a run that was called and has ended meanwhile. What is due by the database's
+  // clock, and not by that of the worker, rests for a moment: it would be claimed and left again and again.
+  const wait = () => {
+    const [status, until] = [next('text'), next('timestamptz')]
+    const rest = `CASE WHEN ${until} <= clock_timestamp() THEN clock_timestamp() + interval '1 second' ELSE ${until} END`
+    return `, worker_id = NULL, status = ${status}, wake_at = least(wake_at, ${rest})`
+  }
   const set = {
     go: () => '',
     leave,
