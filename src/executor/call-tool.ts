@@ -3,6 +3,7 @@ import { isServiceError } from '../domain/errors.ts'
 import { copyJson, type JsonObject } from '../domain/json.ts'
 import { certainFailure, type Tool, type ToolContext } from '../domain/tool.ts'
 import type { ToolObservation } from './attempt.ts'
+import { guardListeners } from './guard-listeners.ts'
 import type { PinnedTool } from './plan.ts'
 import type { Clock } from './ports.ts'
 
@@ -54,8 +55,9 @@ export async function callTool(
   }
   const endedAt = clock.now()
   if (answer === timeoutMark) {
-    abort.abort(new Error(`no answer within ${timeoutMs} ms`))
-    const message = `'${pinned.contract.name}' did not answer within ${timeoutMs} ms.`
+    const thrown = abort.abort(new Error(`no answer within ${timeoutMs} ms`))
+    const also = thrown.map((error) => ` Its listener to that threw: ${messageOf(error)}.`).join('')
+    const message = `'${pinned.contract.name}' did not answer within ${timeoutMs} ms.${also}`
     return { result: 'timeout', code: 'tool_timeout', message, endedAt }
   }
   return checkOutput(pinned, answer, endedAt)
@@ -65,16 +67,22 @@ export async function callTool(
 class LateAbort {
   #controller: AbortController | undefined
   #reason: Error | undefined
+  readonly #thrown: unknown[] = []
 
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      guardListeners(this.#controller.signal, (error) => this.#thrown.push(error))
+    }
     if (this.#reason !== undefined) this.#controller.abort(this.#reason)
     return this.#controller.signal
   }
 
-  abort(reason: Error): void {
+  /** Answers what listeners have thrown. */
+  abort(reason: Error): readonly unknown[] {
     this.#reason = reason
     this.#controller?.abort(reason)
+    return [...this.#thrown]
   }
 }
 

@@ -1,5 +1,6 @@
+import { EventEmitter, once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Json, JsonObject } from '../../src/domain/json.ts'
 import { compileSchema } from '../../src/domain/json-schema.ts'
 import type { Principal } from '../../src/domain/principal.ts'
@@ -184,5 +185,62 @@ describe('what came of a call', () => {
     const observation = await call(() => Array(100_000).fill(text))
 
     expect(observation).toMatchObject({ result: 'invalid', code: 'output_too_large' })
+  })
+})
+
+describe('a tool that is cut off', () => {
+  const cutOff = (run: Run) => call(run, { timeoutMs: 5 })
+  const never = () => new Promise<never>(() => {})
+
+  it('ends nothing by what its listeners throw, and says so', async () => {
+    const fallen: unknown[] = []
+    const note = (error: unknown) => void fallen.push(error)
+    process.on('uncaughtException', note)
+    onTestFinished(() => void process.off('uncaughtException', note))
+
+    const { message, ...observed } = Object(
+      await cutOff((_input, { signal }) => {
+        signal.addEventListener('abort', () => {
+          throw new Error('thrown')
+        })
+        signal.addEventListener('abort', async () => {
+          throw new Error('rejected')
+        })
+        signal.addEventListener('abort', {
+          handleEvent() {
+            throw new Error('thrown by an object')
+          },
+        })
+        signal.onabort = () => {
+          throw new Error('thrown by onabort')
+        }
+        return never()
+      }),
+    )
+    await wait(10)
+
+    expect(observed).toEqual({ result: 'timeout', code: 'tool_timeout', endedAt: 7 })
+    for (const text of ['thrown', 'thrown by an object', 'thrown by onabort']) {
+      expect(message).toContain(`Its listener to that threw: ${text}.`)
+    }
+    expect(fallen).toEqual([])
+  })
+
+  it('hears of it in every way that a signal is listened to, and no more once it listens no more', async () => {
+    const heard: string[] = []
+    await cutOff(async (_input, { signal }) => {
+      const gone = () => void heard.push('removed')
+      signal.addEventListener('abort', gone)
+      signal.removeEventListener('abort', gone)
+      signal.addEventListener('abort', () => void heard.push('function'), { once: true })
+      signal.addEventListener('abort', { handleEvent: () => void heard.push('object') })
+      signal.onabort = () => void heard.push('onabort')
+      AbortSignal.any([signal]).addEventListener('abort', () => void heard.push('any'))
+      once(new EventEmitter(), 'never', { signal }).catch(() => heard.push('once'))
+      await wait(1_000, undefined, { signal }).catch(() => heard.push('timer'))
+    })
+    await wait(10)
+
+    expect(heard.sort()).toEqual(['any', 'function', 'object', 'onabort', 'once', 'timer'])
   })
 })
