@@ -89,13 +89,30 @@ export function idempotencyKeyOf(
   return sha256(JSON.stringify([rootId, ...path.flat(), stepKey, iteration]))
 }
 
-/** The call that a running tool row stands for. */
-export function toolCallOf(node: ToolNode, pinned: PinnedTool, notBefore: number): ToolCall {
+/** How much of its time limit a run has left at an instant, in milliseconds; below 0 when it is over. */
+export function timeLeftMs({ timeLimitMs }: Plan, state: ExecutionState, at: number): number {
+  return state.start.startedAt + timeLimitMs + state.waitedMs - at
+}
+
+/**
+ * The call that a running tool row stands for. A read is cut off when the run has no time left; a write never is, because
+ * what it came to would be unknown.
+ */
+export function toolCallOf(
+  node: ToolNode,
+  { contract, contractHash }: PinnedTool,
+  notBefore: number,
+  leftMs: number,
+): ToolCall {
+  const { name, effect } = contract
+  const timeoutMs = node.timeoutMs ?? contract.timeoutMs
+  const isCut = effect === 'read' && leftMs < timeoutMs
   return {
-    tool: pinned.contract.name,
-    contractHash: pinned.contractHash,
-    effect: pinned.contract.effect,
-    timeoutMs: node.timeoutMs ?? pinned.contract.timeoutMs,
+    tool: name,
+    contractHash,
+    effect,
+    // Timers may be early by a millisecond, and what is cut off is to find the time over.
+    timeoutMs: isCut ? Math.max(0, leftMs) + 2 : timeoutMs,
     notBefore,
   }
 }
@@ -143,7 +160,7 @@ function beginTool(plan: Plan, state: ExecutionState, node: ToolNode, row: StepR
   if (state.start.mode === 'guided' && pinned.contract.effect === 'write') {
     return { row: { ...running, status: 'waiting', attempt: 0 } }
   }
-  return { row: running, call: toolCallOf(node, pinned, at) }
+  return { row: running, call: toolCallOf(node, pinned, at, timeLeftMs(plan, state, at)) }
 }
 
 function beginRequire(plan: Plan, state: ExecutionState, node: RequireNode, row: StepRow): StepRow {

@@ -1,11 +1,18 @@
 import { isReasonCode, reasonOf } from '../domain/escalation.ts'
-import type { ExecutionEnd, Outcome, StepRow } from '../domain/execution.ts'
+import type { AttemptRecord, ExecutionEnd, Outcome, StepRow } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import type { Problem } from '../domain/problem.ts'
 import type { OnFailure } from '../domain/step.ts'
 import type { ExecutionState, Frame } from './apply.ts'
 import { nextAttempt, recordAttempt, type ToolObservation } from './attempt.ts'
-import { beginStep, completedRow, failedRow, type ToolCall, toolCallOf } from './begin-step.ts'
+import {
+  beginStep,
+  completedRow,
+  failedRow,
+  type ToolCall,
+  timeLeftMs,
+  toolCallOf,
+} from './begin-step.ts'
 import {
   conditionVerdicts,
   type Ending,
@@ -54,7 +61,7 @@ export function decide(plan: Plan, state: ExecutionState, now: number): Command 
   }
   const lastNode = nodeOf(plan, last.stepKey)
   if (last.status === 'running' && lastNode.kind === 'tool' && !isLoopRow(lastNode, last)) {
-    return goOnWithTool(plan, last, at)
+    return goOnWithTool(plan, state, last, at)
   }
   const ended = endingAfter(plan, last)
   // A run that escalates already needs no rule to say so; every other end hears the rules first.
@@ -264,7 +271,8 @@ function afterConfirmation(
   if (said?.kind === 'approved') {
     const pinned = pinnedOf(plan, node)
     const running = { ...row, status: 'running', attempt: 1 } as const
-    return { kind: 'callTool', row: running, call: toolCallOf(node, pinned, said.at) }
+    const leftMs = Number.POSITIVE_INFINITY
+    return { kind: 'callTool', row: running, call: toolCallOf(node, pinned, said.at, leftMs) }
   }
   if (said?.kind !== 'denied') return undefined
   const message = said.comment ?? 'No reason was given.'
@@ -298,11 +306,11 @@ function begin(
   at: number,
   iteration = '',
 ): Command {
-  if (at - state.waitedMs > state.start.startedAt + plan.timeLimitMs) {
+  if (timeLeftMs(plan, state, at) < 0) {
     const target = escalateToOf(plan, node)
     const reason = reasonOf('deadline_passed', {
       stepKey: node.key,
-      detail: `The playbook's time limit of ${plan.definition.timeLimit ?? '1h'} ended before this step.`,
+      detail: `${timeLimitText(plan)} ended before this step.`,
       ...(target !== undefined && { escalateTo: target }),
     })
     return end(plan, state, { kind: 'escalated', reason }, at)
@@ -311,24 +319,51 @@ function begin(
   return call === undefined ? { kind: 'record', row } : { kind: 'callTool', row, call }
 }
 
-function goOnWithTool(plan: Plan, row: StepRow, at: number): Command {
+function timeLimitText({ definition }: Plan): string {
+  return `The playbook's time limit of ${definition.timeLimit ?? '1h'}`
+}
+
+function goOnWithTool(plan: Plan, state: ExecutionState, row: StepRow, at: number): Command {
   const node = toolNodeOf(plan, row.stepKey)
   const pinned = pinnedOf(plan, node)
   const next = nextAttempt(node, pinned.contract, row)
+  const last = row.attempts?.at(-1)
+  const endedAt = last?.endedAt ?? at
+  const nextAt = next.kind === 'again' ? next.notBefore : endedAt
+  const leftMs = timeLeftMs(plan, state, nextAt)
+  // What a write came to is found out first, whatever time that takes: unknown is never skipped.
+  if (leftMs < 0 && !isOutcomeOpen(pinned, last)) {
+    const message = `${timeLimitText(plan)} ended at this step. ${last?.message ?? ''}`.trim()
+    return { kind: 'record', row: failedRow(row, 'deadline_passed', message, endedAt) }
+  }
   if (next.kind === 'failed') {
-    const endedAt = row.attempts?.at(-1)?.endedAt ?? at
     return { kind: 'record', row: failedRow(row, next.code, next.message, endedAt) }
   }
   const again = { ...row, attempt: row.attempt + 1 }
   return {
     kind: 'callTool',
     row: again,
-    call: toolCallOf(node, pinned, next.notBefore),
+    call: toolCallOf(node, pinned, next.notBefore, leftMs),
   }
+}
+
+/** Whether it is open, after an attempt, if a write was made. */
+export function isOutcomeOpen(
+  { contract }: PinnedTool,
+  attempt: Pick<AttemptRecord, 'result'> | undefined,
+): boolean {
+  if (contract.effect !== 'write') return false
+  const result = attempt?.result
+  return result === 'interrupted' || result === 'error' || result === 'timeout'
 }
 
 function end(plan: Plan, state: ExecutionState, ending: Ending, at: number): Command {
   if (ending.kind === 'resolved') {
+    if (timeLeftMs(plan, state, state.lastEndedAt) < 0) {
+      const detail = `${timeLimitText(plan)} ended before the last step had.`
+      const reason = reasonOf('deadline_passed', { detail })
+      return end(plan, state, { kind: 'escalated', reason }, at)
+    }
     const unmet = testCompletion(plan, state)
     if (unmet !== undefined) return end(plan, state, unmet, at)
   }

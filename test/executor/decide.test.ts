@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { Definition } from '../../src/domain/definition.ts'
 import type { StepRow } from '../../src/domain/execution.ts'
 import type { Step } from '../../src/domain/step.ts'
-import { initialState } from '../../src/executor/apply.ts'
-import { idempotencyKeyOf } from '../../src/executor/begin-step.ts'
+import { apply, initialState } from '../../src/executor/apply.ts'
+import { recordAttempt } from '../../src/executor/attempt.ts'
+import { idempotencyKeyOf, type ToolCall } from '../../src/executor/begin-step.ts'
 import { decide } from '../../src/executor/decide.ts'
+import type { Plan } from '../../src/executor/plan.ts'
 import { contractOf, definitionOf, planOf, startedAt, startOf, walk } from '../support/walk.ts'
 
 const read = contractOf('look')
@@ -242,6 +244,85 @@ describe('decide', () => {
 
     expect(command).toMatchObject({ kind: 'end', end: { reason: { code: 'deadline_passed' } } })
   })
+})
+
+describe('a time limit', () => {
+  const free = contractOf('send', { effect: 'write' })
+  const send: Step = { key: 'send_out', action: 'Send', tool: 'send' }
+  const limited = (step: Step) =>
+    planOf(definitionOf({ steps: [step], timeLimit: '1m' }), [read, free])
+  /** Each attempt fails like this, in as much time as it is given, or as the tool takes. */
+  const walkFailing = (plan: Plan, result: 'failed' | 'error' | 'timeout', takesMs: number) => {
+    const calls: ToolCall[] = []
+    let state = initialState(plan, startOf())
+    let now = startedAt
+    for (let count = 0; count < 50; count += 1) {
+      const command = decide(plan, state, now)
+      if (command.kind === 'end') return { end: command.end, calls, now, rows: [state.last] }
+      if (command.kind === 'wait') throw new Error('nothing of it waits')
+      let { row } = command
+      if (command.kind === 'callTool') {
+        const { call } = command
+        calls.push(call)
+        now = Math.max(now, call.notBefore) + Math.min(takesMs, call.timeoutMs)
+        row = recordAttempt(row, { result, code: 'tool_failed', message: 'no', endedAt: now })
+      }
+      state = apply(state, row)
+    }
+    throw new Error('it does not end')
+  }
+  const retry = { maxAttempts: 20, delay: '1s', backoff: 1 }
+
+  it('cuts a read off where it ends, and ends the run there', () => {
+    const { end, calls, now } = walkFailing(limited(look), 'timeout', 3_600_000)
+    const long = walkFailing(limited({ ...look, timeout: '10m' }), 'timeout', 3_600_000)
+
+    expect(calls.map(({ timeoutMs }) => timeoutMs)).toEqual([30_000])
+    expect(end.reason?.code).toBe('tool_failed')
+    expect(now).toBe(startedAt + 30_000)
+    expect(long.calls).toHaveLength(1)
+    expect(long.now - startedAt - 60_000).toBeLessThan(10)
+    expect(long.end.reason).toMatchObject({ code: 'deadline_passed', stepKey: 'look_up' })
+  })
+
+  it('begins no attempt after it, neither of a read nor of a write that was certainly not made', () => {
+    for (const step of [look, send]) {
+      const { end, calls, rows } = walkFailing(limited({ ...step, retry }), 'failed', 20_000)
+
+      expect(calls).toHaveLength(3)
+      expect(end.reason).toMatchObject({ code: 'deadline_passed', stepKey: step.key })
+      expect(end.reason?.message).toContain('time limit of 1m ended at this step. no')
+      expect(rows).toMatchObject([{ status: 'failed', error: { code: 'deadline_passed' } }])
+    }
+  })
+
+  it('finds out all the same what a write came to', () => {
+    const { end, calls } = walkFailing(limited({ ...send, retry }), 'error', 20_000)
+
+    expect(calls).toHaveLength(20)
+    expect(calls.every(({ timeoutMs }) => timeoutMs === 30_000)).toBe(true)
+    expect(end.reason?.code).toBe('outcome_unknown')
+  })
+
+  it('ends a run whose last step completes after it', () => {
+    const plan = limited(send)
+    const takes = (ms: number) => {
+      const row = { ...newRow(plan), status: 'completed', endedAt: startedAt + ms } as const
+      return decide(plan, apply(initialState(plan, startOf()), row), startedAt + ms)
+    }
+
+    expect(takes(60_000)).toMatchObject({ kind: 'end', end: { outcome: 'resolved' } })
+    expect(takes(60_001)).toMatchObject({
+      kind: 'end',
+      end: { outcome: null, reason: { code: 'deadline_passed' } },
+    })
+  })
+
+  function newRow(plan: Plan): StepRow {
+    const command = decide(plan, initialState(plan, startOf()), startedAt)
+    if (command.kind !== 'callTool') throw new Error('a tool is called first')
+    return { ...command.row, output: { ok: true } }
+  }
 })
 
 describe('attempts', () => {
