@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { createDeskTools } from '../seeds/desk-tools.ts'
 import type { Config } from './config/config.ts'
 import { type Database, openDatabase } from './db/connect.ts'
+import { isOutage } from './db/database-errors.ts'
 import { createJournal } from './db/journal.ts'
 import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
@@ -84,7 +85,8 @@ export async function createContext(
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const clock = options.clock ?? (database.kind === 'postgres' ? createServerClock() : systemClock)
-  const log = createLogger(config.logLevel)
+  // A database that is away is met at every turn until it is back: a line each time says it.
+  const log = createLogger(config.logLevel, undefined, isOutage)
   const tools = createToolRegistry(options.tools ?? (await loadTools(config, database, clock)))
   const embedders = await openEmbedders(database, config, options, log)
   const replyModel = options.replyModel
