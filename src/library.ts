@@ -12,6 +12,11 @@ import { startWorking, type Working, type WorkOptions } from './operations/work.
 export interface StepwardenOptions extends ContextOptions, ModelOptions {
   /** `{ url }` of a PostgreSQL that was migrated, or `{ dataDir }` of an embedded database, made as needed. */
   readonly database: DatabaseConfig
+  /**
+   * Whether the runs that nobody has, of all tenants, are carried on before the service is there: default on an embedded
+   * database, where no other process could, and not on a server, where its workers do.
+   */
+  readonly recover?: boolean
   /** Default `silent`. */
   readonly logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
 }
@@ -29,7 +34,7 @@ export type Client = {
 export interface Stepwarden extends AsyncDisposable {
   /** The operations as one principal may call them. `onSteps` is told of the steps of runs as they are committed. */
   as(principal: Principal, onSteps?: (rows: readonly StepRow[]) => void): Client
-  /** Carries on the runs that nobody has, each once, and answers their ids. Done once when the service is opened. */
+  /** Carries on the runs that nobody has, of all tenants, each once, and answers their ids. */
   recover(): Promise<readonly string[]>
   /**
    * Works on the runs that nobody has until it is stopped, as `stepwarden worker` does. Once at a time; stop it before
@@ -50,6 +55,7 @@ export interface Stepwarden extends AsyncDisposable {
 export async function createStepwarden(options: StepwardenOptions): Promise<Stepwarden> {
   const {
     database,
+    recover = !('url' in database),
     logLevel = 'silent',
     openai,
     embeddingModel,
@@ -63,7 +69,7 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
   })
   const app = await openContext({ database, tenantId: 'default', logLevel, ...models }, rest)
   try {
-    await carryOnAll(app)
+    if (recover) await carryOnAll(app)
   } catch (error) {
     await app[Symbol.asyncDispose]()
     throw error
