@@ -94,6 +94,8 @@ export interface Children {
     parent: ExecutionStart,
     calls: readonly StepRow[],
   ): Promise<ReadonlyMap<number, ChildEnd>>
+  /** Marks those that have not ended to be cancelled. May be repeated. */
+  cancel(parent: ExecutionStart): Promise<void>
 }
 
 export interface Clock {

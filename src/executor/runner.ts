@@ -10,7 +10,7 @@ import { apply, type ExecutionState } from './apply.ts'
 import { isAttemptOpen, recordAttempt, type ToolObservation } from './attempt.ts'
 import { idempotencyKeyOf, type ToolCall } from './begin-step.ts'
 import { callTool } from './call-tool.ts'
-import { type Command, concludeAttempt, decide, endFromOutside } from './decide.ts'
+import { type Command, concludeAttempt, decide, endFromOutside, isOutcomeOpen } from './decide.ts'
 import { usesGivenBack, usesOfIntent } from './limits.ts'
 import type { Plan } from './plan.ts'
 import type { Claim, Committed, Flags, Leave, LimitChange, RunnerPorts } from './ports.ts'
@@ -174,9 +174,8 @@ class Run {
   #isWriteOpen(): boolean {
     const { last } = this.#state
     if (last?.status !== 'running' || last.tool === null) return false
-    if (this.#plan.tools.get(last.tool)?.contract.effect !== 'write') return false
-    const result = last.attempts?.at(-1)?.result
-    return result === 'interrupted' || result === 'error' || result === 'timeout'
+    const pinned = this.#plan.tools.get(last.tool)
+    return pinned !== undefined && isOutcomeOpen(pinned, last.attempts?.at(-1))
   }
 
   /** True once it was found that nobody knows whether a write was made: that goes to a person, cancelled or not. */
@@ -349,6 +348,10 @@ class Run {
   }
 
   async #end(end: ExecutionEnd): Promise<RunResult> {
+    // Before the end is there: after it nobody would look for them, should this process be gone.
+    if (this.#state.waiting.some(({ kind }) => kind === 'call')) {
+      await this.#ports.children?.cancel(this.#state.start)
+    }
     await this.#commit({ end })
     return { state: this.#state, end }
   }

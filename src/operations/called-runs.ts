@@ -26,6 +26,7 @@ export function createChildren(app: AppContext, db: TenantDb): Children {
       }
       return ends
     },
+    cancel: ({ executionId }) => cancelCalled(app, db, executionId),
   }
 }
 
@@ -67,21 +68,20 @@ async function startCalled(
   })
 }
 
-/** Marks the runs that a run has called, and that have not ended, to be cancelled as it was; answers their ids. */
+/** Marks the runs that a run has called, and that have not ended, to be cancelled as it was. */
 export async function cancelCalled(
   app: AppContext,
   db: TenantDb,
   parentId: Id<'execution'>,
-): Promise<readonly Id<'execution'>[]> {
-  const going = (await listCalled(db.kysely, parentId)).filter(({ endedAt }) => endedAt === null)
-  for (const { id } of going) {
+): Promise<void> {
+  for (const { id, endedAt } of await listCalled(db.kysely, parentId)) {
+    if (endedAt !== null) continue
     await db.kysely.transaction().execute(async (transaction) => {
       const called = await lockExecution(transaction, id)
       if (called?.endedAt !== null) return
       await markExecution(transaction, 'cancel', id, new Date(app.clock.now()))
     })
   }
-  return going.map(({ id }) => id)
 }
 
 function toEnd({ outcome, result, reason, status }: Called, endedAt: Date): ChildEnd {

@@ -174,6 +174,23 @@ export async function carryOnById(
   return true
 }
 
+/**
+ * The same after something was done to an execution that is committed. It never throws: what goes wrong then says nothing
+ * of what was done, and the execution goes on with whoever takes it.
+ */
+export async function carryOnAfter(
+  app: AppContext,
+  db: TenantDb,
+  id: Id<'execution'>,
+  options?: Parameters<typeof carryOnById>[3],
+): Promise<void> {
+  try {
+    await carryOnById(app, db, id, options)
+  } catch (error) {
+    app.log.warn({ err: error, executionId: id }, 'an execution is left to whoever takes it')
+  }
+}
+
 /** What becomes of an execution that was claimed. */
 async function carryOn(app: AppContext, claim: Claim, isStopping?: () => boolean): Promise<void> {
   const { executionId } = claim
@@ -278,9 +295,11 @@ async function carryOnCalled(
   }
 }
 
-/** A run has ended while runs that it called go on: nobody asks for what they come to any more. */
+/** A run has ended, and with it those that it called are cancelled: nobody asks for what they come to any more. */
 async function stopCalled(app: AppContext, db: TenantDb, parentId: Id<'execution'>): Promise<void> {
-  for (const id of await cancelCalled(app, db, parentId)) await carryOnById(app, db, id)
+  for (const { id, endedAt } of await listCalled(db.kysely, parentId)) {
+    if (endedAt === null) await carryOnById(app, db, id)
+  }
 }
 
 /** How long a late outcome looks for the escalation that its execution ends in, and how often. */
@@ -329,8 +348,10 @@ async function endFor(
   claim: Claim,
   code: 'internal_error' | 'recovery_exhausted',
 ): Promise<void> {
-  const how = { status: 'escalated', reason: reasonOf(code) } as const
-  const end = endFromOutside(how, app.clock.now())
+  const { executionId } = claim
+  const db = app.database.forTenant(claim.tenantId)
+  const end = endFromOutside({ status: 'escalated', reason: reasonOf(code) }, app.clock.now())
+  await cancelCalled(app, db, executionId)
   await app.journal.commit(claim, { added: [], changed: [], end })
-  await replyToExecution(app, app.database.forTenant(claim.tenantId), claim.executionId)
+  await replyToExecution(app, db, executionId)
 }
