@@ -175,6 +175,11 @@ export interface StepRow {
   readonly endedAt: number | null
 }
 
+/** How people see which step it is, and which round of it: `refund[3]`. */
+export function nameOf({ stepKey, iteration }: Pick<StepRow, 'stepKey' | 'iteration'>): string {
+  return iteration === '' ? stepKey : `${stepKey}[${iteration}]`
+}
+
 /** What became of one condition or rule of the definition by the end of a run. */
 export interface ConditionVerdict {
   readonly kind: 'precondition' | 'rule' | 'completion'

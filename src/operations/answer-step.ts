@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { speaksFor, whyNotAsked } from '../domain/asked.ts'
 import { canonicalValue } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { nameOf } from '../domain/execution.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { roles } from '../domain/principal.ts'
 import type { Problem } from '../domain/problem.ts'
@@ -10,7 +11,7 @@ import { concludeAsk } from '../executor/waits.ts'
 import { defineOperation } from './define.ts'
 import { runOutput } from './execution-output.ts'
 import { anyJson, waitRef } from './shapes.ts'
-import { type Heard, nameOf, speakerOf, speakTo, type Word, wordErrors } from './speak.ts'
+import { type Heard, speakerOf, speakTo, type Word, wordErrors } from './speak.ts'
 
 /**
  * Answers a step that asks, and lets its run go on. A customer's own words may be given as `text`: words that do not have

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { speaksFor, whyNotApproving } from '../domain/asked.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { Said } from '../domain/execution.ts'
+import { nameOf, type Said } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { type Principal, roles } from '../domain/principal.ts'
 import { concludeApproval } from '../executor/waits.ts'
 import { defineOperation } from './define.ts'
 import { runOutput } from './execution-output.ts'
 import { waitRef } from './shapes.ts'
-import { type Heard, nameOf, speakerOf, speakTo, type Word, wordErrors } from './speak.ts'
+import { type Heard, speakerOf, speakTo, type Word, wordErrors } from './speak.ts'
 
 type Judgement = Extract<Said, { readonly kind: 'approved' | 'denied' }>
 
@@ -61,8 +61,13 @@ function judge({ node, row }: Heard, said: Judgement): Word {
 function mayJudge({ node, row, rows, state, execution }: Heard, principal: Principal): void {
   const at = { executionId: execution.id, step: nameOf(row) }
   if (node.kind === 'tool') {
-    if (speaksFor('agent', principal) || speaksFor('admin', principal)) return
-    throw new ServiceError('NOT_ASKED', { ...at, why: 'an agent or an admin confirms it' })
+    if (!speaksFor('agent', principal) && !speaksFor('admin', principal)) {
+      throw new ServiceError('NOT_ASKED', { ...at, why: 'an agent or an admin confirms it' })
+    }
+    // The first word decides, also while nobody has carried it out.
+    const said = row.exchange?.find(({ kind }) => kind === 'approved' || kind === 'denied')
+    if (said !== undefined) throw new ServiceError('WAIT_CLOSED', { ...at, status: said.kind })
+    return
   }
   if (node.kind !== 'approval') {
     throw new ServiceError('WAIT_DIFFERS', { ...at, needs: 'It asks for an answer.' })

@@ -2,14 +2,14 @@ import type { AppContext } from '../context.ts'
 import { type Execution, findExecution, listSteps, toRecord } from '../db/queries/executions.ts'
 import { updateWaitingStep } from '../db/queries/waiting-steps.ts'
 import { ServiceError } from '../domain/errors.ts'
-import { isStepEnded, type Speaker, type StepRow } from '../domain/execution.ts'
+import { isStepEnded, nameOf, type Speaker, type StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { ExecutionState } from '../executor/apply.ts'
 import type { Plan, PlanNode } from '../executor/plan.ts'
 import { replay } from '../executor/replay.ts'
-import { carryOnById } from './carry-out.ts'
+import { carryOnAfter } from './carry-out.ts'
 import type { OperationContext } from './define.ts'
 import type { RunOutput } from './execution-output.ts'
 import { planOfExecution } from './execution-plan.ts'
@@ -81,7 +81,7 @@ export async function speakTo(
       return found
     })
     if (word !== undefined) {
-      if (word.goesOn) await carryOnById(app, db, executionId, { evenPaused: false })
+      if (word.goesOn) await carryOnAfter(app, db, executionId, { evenPaused: false })
       return readRun(context, executionId)
     }
     if (tries >= busyTries) throw new ServiceError('EXECUTION_BUSY', { executionId })
@@ -128,10 +128,6 @@ function hear(
 function isTooLate({ input }: StepRow, at: number): boolean {
   const deadline = isJsonObject(input) ? input.deadline : null
   return typeof deadline === 'string' && Date.parse(deadline) <= at
-}
-
-export function nameOf({ stepKey, iteration }: Pick<StepRow, 'stepKey' | 'iteration'>): string {
-  return iteration === '' ? stepKey : `${stepKey}[${iteration}]`
 }
 
 export function speakerOf({ id, kind, unauthenticated }: Principal): Speaker {
