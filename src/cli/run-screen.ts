@@ -78,8 +78,8 @@ function stepText({ status, attempts, output, error }: ShownStep): string {
   return error === null ? status : `${status}${tries}: ${error.message} (${error.code})`
 }
 
-/** A run, with what people did to it where that was asked for. */
-type ShownRun = RunOutput & { readonly acts?: RunDetailOutput['acts'] }
+/** A run, with what people did to it and how its worker is where that was asked for. */
+type ShownRun = RunOutput & Partial<Pick<RunDetailOutput, 'acts' | 'worker'>>
 
 /** How a run ended, in a few words and a tone. */
 export function endOf(execution: {

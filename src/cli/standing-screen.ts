@@ -9,12 +9,12 @@ type Acts = RunDetailOutput['acts']
 /** How a run that has not ended goes on, and who has paused it where that is known. */
 export function standingLines(
   terminal: Terminal,
-  run: RunOutput & { readonly acts?: Acts },
+  run: RunOutput & Partial<Pick<RunDetailOutput, 'acts' | 'worker'>>,
 ): readonly string[] {
-  const { execution, steps, acts = [] } = run
+  const { execution, steps, acts = [], worker = null } = run
   const waiting = execution.status === 'waiting' ? steps.filter(isWaiting) : []
   if (waiting.length > 0) return waiting.flatMap((step) => waitLines(terminal, execution, step))
-  const text = standingText(execution, acts)
+  const text = worker?.isGone ? goneText(execution, worker) : standingText(execution, acts)
   return text === undefined ? [] : [labelled(terminal, 'Goes on', text)]
 }
 
@@ -77,6 +77,19 @@ function workedOnText({
   if (!cancelRequested && !pauseRequested) return `with ${workerId}, which has it`
   const then = cancelRequested ? 'cancelled' : 'paused'
   return `until the step that is going is done; then it is ${then}, unless that was its last step`
+}
+
+function goneText(
+  { workerId, cancelRequested, pauseRequested }: RunOutput['execution'],
+  { lastHeardAt }: NonNullable<RunDetailOutput['worker']>,
+): string {
+  const then = cancelRequested
+    ? ', and is cancelled then'
+    : pauseRequested
+      ? ', and is paused then'
+      : ''
+  const heard = lastHeardAt === null ? '' : `, last heard of at ${instantText(lastHeardAt)}`
+  return `with the next worker that is free ('stepwarden worker' is one): nobody works on it, for ${workerId} is gone${heard}${then}`
 }
 
 function nextCall({ stepKey, attempt }: NonNullable<RunOutput['execution']['waitsFor']>): string {

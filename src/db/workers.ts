@@ -4,6 +4,7 @@ import type { Logger } from '../logger.ts'
 import type { Database } from './connect.ts'
 import { handBackExecution, listClaims } from './queries/work.ts'
 import type { ServerClock } from './server-clock.ts'
+import { onUncaught } from './uncaught.ts'
 
 /** This process as others see it: as long as its lease holds, the executions that it claimed are its own. */
 export interface Worker extends AsyncDisposable {
@@ -14,8 +15,11 @@ export interface Worker extends AsyncDisposable {
    * does when it is restarted: those that live then come back within a second.
    */
   canTellWhoIsGone(): boolean
-  /** Notes that this process works on an execution, until `letGo`. */
-  hold(claim: Claim): void
+  /**
+   * Notes that this process works on an execution, until `letGo`. `stepNow` is asked when an error that nobody caught
+   * ends the process: the step that the execution is at, where it is at one.
+   */
+  hold(claim: Claim, stepNow?: () => string | undefined): void
   letGo(claim: Claim): void
   /**
    * Gives back what the database holds to be this process's and what it does not work on: the answer to a claim, or a
@@ -37,6 +41,14 @@ const renew = `
   VALUES ($1, clock_timestamp() + $2 * interval '1 millisecond', clock_timestamp(), $3)
   ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
   RETURNING extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`
+const sign = `
+  SELECT lease_until - $2 * interval '1 millisecond' AS heard_at,
+    lease_until < clock_timestamp() OR NOT EXISTS (
+      SELECT FROM pg_locks l
+      WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+        AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+        AND l.classid::bigint = lock_key >> 32 AND l.objid::bigint = lock_key & 4294967295) AS is_gone
+  FROM workers WHERE id = $1`
 const remove = `DELETE FROM workers WHERE id = $1`
 
 /**
@@ -64,7 +76,7 @@ export async function registerWorker(
     if (row !== undefined && 'heard' in clock) clock.heard(row.now, sentAt, performance.now())
   }
 
-  const held = new Set<string>()
+  const held = new Map<string, (() => string | undefined) | undefined>()
   let missed: ReadonlySet<string> = new Set()
   let lookedAt = Number.NEGATIVE_INFINITY
 
@@ -83,6 +95,16 @@ export async function registerWorker(
     missed = new Set(forgotten.map(keyOf))
   }
 
+  // Any of these may be what ends it; those that are lost twice are tried alone, which tells.
+  const listenNoMore = onUncaught((error) => {
+    const executions = [...held].map(([key, stepNow]) => {
+      const [executionId = ''] = key.split(' ')
+      const stepKey = stepNow?.()
+      return { executionId, ...(stepKey !== undefined && { stepKey }) }
+    })
+    log.fatal({ err: error, workerId: id, executions }, 'an error that nobody caught ends a worker')
+  })
+
   if (database.kind === 'pglite')
     await database.system.query('workers_gone', 'DELETE FROM workers', [])
   const session = await database.holdSessionLock(lockKey)
@@ -99,10 +121,11 @@ export async function registerWorker(
     id,
     lease: { isHeld: () => performance.now() < heldUntil, renew: renewLease },
     canTellWhoIsGone: session.isSteady,
-    hold: (claim) => void held.add(keyOf(claim)),
+    hold: (claim, stepNow) => void held.set(keyOf(claim), stepNow),
     letGo: (claim) => void held.delete(keyOf(claim)),
     giveBackForgotten,
     async [Symbol.asyncDispose]() {
+      listenNoMore()
       clearInterval(timer)
       await using _session = session
       await database.system.query('worker_remove', remove, [id]).catch((error: unknown) => {
@@ -111,6 +134,27 @@ export async function registerWorker(
       })
     },
   }
+}
+
+/** What is known of a worker, whichever process that is. */
+export interface WorkerSign {
+  /** Its last sign of life, of which there is one every 5 seconds; null when it is too long ago to be known. */
+  readonly lastHeardAt: Date | null
+  readonly isGone: boolean
+}
+
+/** Looks whether a worker lives, as those who take over from the ones that are gone do. */
+export async function findWorkerSign(
+  { kind, system }: Pick<Database, 'kind' | 'system'>,
+  id: string,
+): Promise<WorkerSign> {
+  const [row] = await system.query<{ heard_at: Date; is_gone: boolean }>('worker_sign', sign, [
+    id,
+    leaseMs,
+  ])
+  if (row === undefined) return { lastHeardAt: null, isGone: true }
+  // An embedded database holds no lock for its one process, and forgets all others when it is opened.
+  return { lastHeardAt: row.heard_at, isGone: kind === 'postgres' && row.is_gone }
 }
 
 function keyOf({ executionId, fence }: Claim): string {

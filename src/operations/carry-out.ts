@@ -1,7 +1,13 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
 import { isOutage } from '../db/database-errors.ts'
-import { findExecution, listCalled, listSteps, toRecord } from '../db/queries/executions.ts'
+import {
+  findExecution,
+  findLastStep,
+  listCalled,
+  listSteps,
+  toRecord,
+} from '../db/queries/executions.ts'
 import { firstClaim, insertExecution, type NewExecution } from '../db/queries/insert-execution.ts'
 import {
   attachLateOutcome,
@@ -12,7 +18,7 @@ import {
 } from '../db/queries/work.ts'
 import { isServiceError } from '../domain/errors.ts'
 import { reasonOf } from '../domain/escalation.ts'
-import type { Durability, StepRow } from '../domain/execution.ts'
+import { type Durability, isStepEnded, nameOf, type StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import { type ExecutionState, initialState } from '../executor/apply.ts'
 import { endFromOutside } from '../executor/decide.ts'
@@ -250,6 +256,8 @@ async function carryOut(
   flags?: Flags,
 ): Promise<void> {
   const { executionId } = claim
+  let stepNow: string | undefined
+  app.worker.hold(claim, () => stepNow)
   const ports: RunnerPorts = {
     journal: app.journal,
     tools: app.tools,
@@ -258,7 +266,10 @@ async function carryOut(
     lease: app.worker.lease,
     ...(isStopping && { isStopping }),
     onLateOutcome: (row) => void keepLateOutcome(app, db, executionId, row),
-    ...(app.onBoundary && { onBoundary: app.onBoundary }),
+    onBoundary(boundary, detail) {
+      if (boundary === 'before_call') stepNow = detail
+      app.onBoundary?.(boundary, detail)
+    },
     ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows) }),
   }
   try {
@@ -350,8 +361,21 @@ async function endFor(
 ): Promise<void> {
   const { executionId } = claim
   const db = app.database.forTenant(claim.tenantId)
-  const end = endFromOutside({ status: 'escalated', reason: reasonOf(code) }, app.clock.now())
+  const reason = reasonOf(code, whereItStood(await findLastStep(db.kysely, executionId)))
+  const end = endFromOutside({ status: 'escalated', reason }, app.clock.now())
   await cancelCalled(app, db, executionId)
   await app.journal.commit(claim, { added: [], changed: [], end })
   await replyToExecution(app, db, executionId)
+}
+
+/** Where a person begins to look: the step that was going, or the last that left a record. */
+function whereItStood(
+  last: Awaited<ReturnType<typeof findLastStep>>,
+): Parameters<typeof reasonOf>[1] {
+  if (last === undefined) return { detail: 'nothing of it is recorded but its start' }
+  const { stepKey, status, tool } = last
+  const name = `step '${nameOf(last)}'${tool === null ? '' : ` (${tool})`}`
+  return isStepEnded(status)
+    ? { detail: `the last that is recorded is ${name}; what came next is not` }
+    : { stepKey, detail: `it was at ${name}` }
 }

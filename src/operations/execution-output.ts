@@ -159,8 +159,17 @@ export const runOutput = z.object({
 
 export type RunOutput = z.infer<typeof runOutput>
 
-/** One run, and what people did to it. */
+/** One run, what people did to it, and how whoever has it is. */
 export const runDetailOutput = runOutput.extend({
+  worker: z
+    .object({
+      lastHeardAt: instant.nullable().describe('Its last sign of life; null: long ago'),
+      isGone: z
+        .boolean()
+        .describe('Nobody works on the run: the next worker that is free takes it'),
+    })
+    .nullable()
+    .describe('The process that `workerId` names; null where nobody has the run'),
   acts: z
     .array(
       z.object({

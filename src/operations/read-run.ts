@@ -8,6 +8,7 @@ import {
   lockExecution,
 } from '../db/queries/executions.ts'
 import { findReply, type StoredReply } from '../db/queries/replies.ts'
+import { findWorkerSign } from '../db/workers.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { isExecutionEnded } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
@@ -34,7 +35,7 @@ export async function readRun(
 }
 
 /**
- * The same with what people did to it, from the audit log.
+ * The same with what people did to it, from the audit log, and with how the worker is that has it.
  *
  * @throws ServiceError `EXECUTION_NOT_FOUND`.
  */
@@ -50,7 +51,20 @@ export async function readRunDetail(
     createdAt: new Date(createdAt),
     endedAt: endedAt === null ? null : new Date(endedAt),
   })
-  return { ...run, acts: acts.map((act) => ({ ...act, at: act.at.toISOString() })) }
+  return {
+    ...run,
+    worker: await readWorker(context, run),
+    acts: acts.map((act) => ({ ...act, at: act.at.toISOString() })),
+  }
+}
+
+async function readWorker(
+  { app }: OperationContext,
+  { execution: { workerId } }: RunOutput,
+): Promise<RunDetailOutput['worker']> {
+  if (workerId === null) return null
+  const { lastHeardAt, isGone } = await findWorkerSign(app.database, workerId)
+  return { lastHeardAt: lastHeardAt?.toISOString() ?? null, isGone }
 }
 
 /**

@@ -46,6 +46,22 @@ describe('the screen of a run that has not ended says', () => {
     expect(shown(parts)).toContain(`Goes on     ${text}\n`.trimEnd())
   })
 
+  test('that nobody works on it, although a worker that is gone has it', () => {
+    const had = { status: 'running', workerId: 'wrk_1' } as const
+
+    const text = shown(had, { worker: { lastHeardAt: at, isGone: true } })
+    const toBePaused = { ...had, pauseRequested: true }
+    const unheard = shown(toBePaused, { worker: { lastHeardAt: null, isGone: true } })
+
+    const next =
+      "Goes on     with the next worker that is free ('stepwarden worker' is one): nobody"
+    expect(text.replaceAll(/\n +/g, ' ')).toContain(
+      `${next} works on it, for wrk_1 is gone, last heard of at 2026-05-03 10:12:00Z`,
+    )
+    expect(unheard.replaceAll(/\n +/g, ' ')).toContain('for wrk_1 is gone, and is paused then')
+    expect(shown(had, { worker: { lastHeardAt: at, isGone: false } })).toContain('which has it')
+  })
+
   test('who paused it', () => {
     const parts = { status: 'paused', waitsFor: { kind: 'resume', ...waitsFor } } as const
     const acts = [act('execution.pause_requested', 'ann'), act('execution.resumed', 'bob')]

@@ -427,7 +427,13 @@ describe('take-over', () => {
     const [id] = await carryOnAll(app)
 
     const run = await operations.getExecution.invoke(app, caller, { executionId: id })
-    expect(run.execution.reason?.code).toBe('recovery_exhausted')
+    expect(run.execution.reason).toMatchObject({
+      code: 'recovery_exhausted',
+      stepKey: 's0_write',
+      message: "The run was interrupted too often: it was at step 's0_write' (write).",
+    })
+    const proof = await operations.replayExecution.invoke(app, caller, { executionId: id })
+    expect(proof.agrees).toBe(true)
   })
 })
 

@@ -182,6 +182,21 @@ export async function listSteps(db: Db, executionId: Id<'execution'>): Promise<r
   return rows.map(toStepRow)
 }
 
+/** The step that was begun last, without its values. */
+export async function findLastStep(
+  db: Db,
+  executionId: Id<'execution'>,
+): Promise<Pick<StepRow, 'stepKey' | 'iteration' | 'status' | 'tool'> | undefined> {
+  const row = await db
+    .selectFrom('step_executions')
+    .select(['step_key', 'iteration', 'status', 'tool'])
+    .where('execution_id', '=', executionId)
+    .orderBy('ordinal', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row && { ...row, stepKey: row.step_key }
+}
+
 /** The record of an execution, as replay and recovery read it. */
 export function toRecord(execution: Execution, rows: readonly StepRow[]): ExecutionRecord {
   const { id, requester, startedAt, createdAt, input, ticket } = execution
