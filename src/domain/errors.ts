@@ -90,9 +90,10 @@ const registry = {
     'conflict',
     (d) => `There is a procedure ${d.procedureKey} already. Make a new version of it instead.`,
   ),
-  PROCEDURE_NOT_FOUND: define<{ procedureKey: string }>(
+  PROCEDURE_NOT_FOUND: define<{ procedureKey: string; nearest?: string }>(
     'not_found',
-    (d) => `There is no procedure ${d.procedureKey}. List them to see which there are.`,
+    (d) =>
+      `There is no procedure ${d.procedureKey}.${d.nearest === undefined ? '' : ` Did you mean ${d.nearest}?`} List them to see which there are.`,
   ),
   PROCEDURE_NOT_ACTIVE: define<{ procedureKey: string }>(
     'conflict',
@@ -199,6 +200,11 @@ const registry = {
     'conflict',
     (d) =>
       `Execution ${d.executionId} has ended as ${d.status}; nothing can be changed about it any more.`,
+  ),
+  EXECUTION_NOT_PAUSED: define<{ executionId: string; status: string }>(
+    'conflict',
+    (d) =>
+      `Execution ${d.executionId} is ${d.status}, and only one that is paused can be resumed. Nothing was changed: show it to see what it waits for.`,
   ),
   EXECUTION_BUSY: define<{ executionId: string }>(
     'conflict',

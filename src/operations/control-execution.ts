@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import type { Execution } from '../db/queries/executions.ts'
 import { type Mark, markExecution } from '../db/queries/work.ts'
+import type { ErrorCode, ServiceError } from '../domain/errors.ts'
 import type { Id } from '../domain/ids.ts'
-import { carryOnById } from './carry-out.ts'
+import { carryOnAfter } from './carry-out.ts'
 import { defineAdministration } from './define.ts'
 import { runOutput } from './execution-output.ts'
 import { lockGoing, readRun } from './read-run.ts'
@@ -18,12 +20,18 @@ export function defineControl<I extends { readonly executionId: Id<'execution'> 
     summary,
     action,
     input,
+    refuses,
     goesOn,
   }: {
     readonly summary: string
     /** For the audit log. */
     readonly action: string
     readonly input: z.ZodType<I>
+    /** What it cannot be put on, and the error that says so. */
+    readonly refuses?: {
+      readonly code: ErrorCode
+      readonly when: (execution: Execution) => ServiceError | undefined
+    }
     /** Whether this process takes the execution up then, unless another one has it. */
     readonly goesOn: (input: I) => boolean
   },
@@ -33,17 +41,20 @@ export function defineControl<I extends { readonly executionId: Id<'execution'> 
     summary,
     input,
     output: runOutput,
-    errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_ENDED'],
+    errors: ['EXECUTION_NOT_FOUND', 'EXECUTION_ENDED', ...(refuses ? [refuses.code] : [])],
     roles: ['agent', 'admin'],
     async change(context, transaction, request) {
       const { app, db } = context
       const { executionId: id } = request
-      const { status } = await lockGoing(transaction, id)
+      const execution = await lockGoing(transaction, id)
+      const refusal = refuses?.when(execution)
+      if (refusal !== undefined) throw refusal
+      const { status } = execution
       await markExecution(transaction, mark, id, new Date(app.clock.now()))
       return {
         audit: [{ action, entityKind: 'execution', entityId: id, details: { status } }],
         output: async () => {
-          if (goesOn(request)) await carryOnById(app, db, id)
+          if (goesOn(request)) await carryOnAfter(app, db, id)
           return readRun(context, id)
         },
       }

@@ -4,7 +4,7 @@ import { findVersion, insertVersion } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
 import { defineAdministration } from './define.ts'
-import { findProcedureVersion } from './find-version.ts'
+import { findProcedureVersion, procedureNotFound } from './find-version.ts'
 import { prepareVersion, storeCompanions } from './prepare-version.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
 import { toVersionState, versionState } from './version-output.ts'
@@ -43,8 +43,7 @@ export const createVersion = defineAdministration({
     const { tenantId } = caller.principal
     const now = app.clock.now()
     const procedure = await lockProcedure(transaction, key)
-    if (procedure === undefined)
-      throw new ServiceError('PROCEDURE_NOT_FOUND', { procedureKey: key })
+    if (procedure === undefined) throw await procedureNotFound(transaction, key)
     const { content } = prepared
     if (content.definition.key !== key) {
       throw new ServiceError('DEFINITION_KEY_DIFFERS', {

@@ -2,10 +2,9 @@ import { z } from 'zod'
 import { updateOpenActivation } from '../db/queries/activations.ts'
 import { lockProcedure } from '../db/queries/procedures.ts'
 import { updateVersionStatus } from '../db/queries/versions.ts'
-import { ServiceError } from '../domain/errors.ts'
 import { nextVersionStatus } from '../domain/version.ts'
 import { defineAdministration } from './define.ts'
-import { findProcedureVersion } from './find-version.ts'
+import { findProcedureVersion, procedureNotFound } from './find-version.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
 import { toVersionState, versionState } from './version-output.ts'
 
@@ -19,9 +18,7 @@ export const deprecateVersion = defineAdministration({
   roles: ['approver', 'admin'],
   async change({ app, caller }, transaction, input) {
     const procedure = await lockProcedure(transaction, input.procedureKey)
-    if (procedure === undefined) {
-      throw new ServiceError('PROCEDURE_NOT_FOUND', { procedureKey: input.procedureKey })
-    }
+    if (procedure === undefined) throw await procedureNotFound(transaction, input.procedureKey)
     const version = await findProcedureVersion(transaction, input.procedureKey, input.versionNumber)
     const status = nextVersionStatus(version.status, 'deprecate')
     await updateOpenActivation(

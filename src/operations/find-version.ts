@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { findProcedure } from '../db/queries/procedures.ts'
+import { findProcedure, listProcedureKeys } from '../db/queries/procedures.ts'
 import {
   findActiveVersion,
   findVersion,
@@ -7,6 +7,7 @@ import {
   type ProcedureVersion,
 } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { nearestName } from '../domain/nearest-name.ts'
 
 /**
  * The version of that number, or without a number the one that people mean: the active one, else the newest.
@@ -19,7 +20,7 @@ export async function findProcedureVersion(
   versionNumber?: number,
 ): Promise<ProcedureVersion> {
   const procedure = await findProcedure(db, procedureKey)
-  if (procedure === undefined) throw new ServiceError('PROCEDURE_NOT_FOUND', { procedureKey })
+  if (procedure === undefined) throw await procedureNotFound(db, procedureKey)
   const version =
     versionNumber === undefined
       ? await findActiveVersion(db, procedureKey)
@@ -36,5 +37,28 @@ export async function findProcedureVersion(
     procedureKey,
     versionNumber: versionNumber ?? null,
     known: known.map((item) => item.versionNumber),
+  })
+}
+
+/**
+ * The version that serves a procedure now.
+ *
+ * @throws ServiceError `PROCEDURE_NOT_FOUND`, `PROCEDURE_NOT_ACTIVE`.
+ */
+export async function getActiveVersion(db: Db, procedureKey: string): Promise<ProcedureVersion> {
+  const version = await findActiveVersion(db, procedureKey)
+  if (version !== undefined) return version
+  if ((await findProcedure(db, procedureKey)) === undefined) {
+    throw await procedureNotFound(db, procedureKey)
+  }
+  throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey })
+}
+
+/** Says that there is no such procedure, with the name of one that may have been meant. */
+export async function procedureNotFound(db: Db, procedureKey: string): Promise<ServiceError> {
+  const nearest = nearestName(procedureKey, await listProcedureKeys(db))
+  return new ServiceError('PROCEDURE_NOT_FOUND', {
+    procedureKey,
+    ...(nearest !== undefined && { nearest }),
   })
 }

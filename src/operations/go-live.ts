@@ -13,7 +13,7 @@ import { nextVersionStatus } from '../domain/version.ts'
 import { literalPatterns } from '../search/literal.ts'
 import { checkVersion } from './check-version.ts'
 import type { AuditEntry, Caller } from './define.ts'
-import { findProcedureVersion } from './find-version.ts'
+import { findProcedureVersion, procedureNotFound } from './find-version.ts'
 import { listMissingModels } from './prepare-version.ts'
 
 /** What is to go live, and what the caller saw serving when they decided so. */
@@ -41,7 +41,7 @@ export async function goLive(
   const { procedureKey, versionNumber, seenActive } = request
   const { principal } = caller
   const procedure = await lockProcedure(transaction, procedureKey)
-  if (procedure === undefined) throw new ServiceError('PROCEDURE_NOT_FOUND', { procedureKey })
+  if (procedure === undefined) throw await procedureNotFound(transaction, procedureKey)
   const version = await findProcedureVersion(transaction, procedureKey, versionNumber)
   const predecessor = await findActiveVersion(transaction, procedureKey)
   const current = predecessor?.versionNumber ?? null

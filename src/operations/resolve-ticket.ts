@@ -1,15 +1,14 @@
 import { z } from 'zod'
 import { constraintOf } from '../db/database-errors.ts'
 import { insertTriageItem } from '../db/queries/escalations.ts'
-import { findActiveVersion } from '../db/queries/versions.ts'
 import { hashOf } from '../domain/canonical.ts'
-import { ServiceError } from '../domain/errors.ts'
 import { reasonOf } from '../domain/escalation.ts'
 import type { Ticket } from '../domain/execution.ts'
 import type { SelectionRecord } from '../domain/selection.ts'
 import { noMatchReply } from '../reply/built-in.ts'
 import { defineOperation, type OperationContext } from './define.ts'
 import { replyOutput, runOutput } from './execution-output.ts'
+import { getActiveVersion } from './find-version.ts'
 import { findRepeatedRun, findRepeatedTriage, type RunRequest, runVersion } from './run-version.ts'
 import { search, searchInput, selectionOutput } from './search-procedures.ts'
 import { procedureKey, ticket } from './shapes.ts'
@@ -44,6 +43,7 @@ export const resolveTicket = defineOperation({
     triageId: z.string().nullable().describe('The triage item, when no playbook fits'),
   }),
   errors: [
+    'PROCEDURE_NOT_FOUND',
     'PROCEDURE_NOT_ACTIVE',
     'IDEMPOTENCY_KEY_REUSED',
     'EMBEDDING_MODEL_DIFFERS',
@@ -60,9 +60,7 @@ export const resolveTicket = defineOperation({
     if (opened !== undefined) return { ...nothing, reply: noMatchReply(), triageId: opened }
     const key = request.procedureKey ?? selection.procedureKey
     if (key !== null) {
-      const version = await findActiveVersion(db.kysely, key)
-      if (version === undefined)
-        throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey: key })
+      const version = await getActiveVersion(db.kysely, key)
       const chosenBy = request.procedureKey === undefined ? 'search' : 'person'
       const run = await runVersion(context, version, request, toRecord(selection, chosenBy))
       return { selection, ...run, triageId: null }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { findActiveVersion } from '../db/queries/versions.ts'
-import { ServiceError } from '../domain/errors.ts'
 import { defineOperation } from './define.ts'
 import { runOutput } from './execution-output.ts'
+import { getActiveVersion } from './find-version.ts'
 import { findRepeatedRun, runVersion } from './run-version.ts'
 import { detach, jsonObject, procedureKey, ticket } from './shapes.ts'
 
@@ -42,15 +41,12 @@ export const startExecution = defineOperation({
     detach,
   }),
   output: runOutput,
-  errors: ['PROCEDURE_NOT_ACTIVE', 'IDEMPOTENCY_KEY_REUSED'],
+  errors: ['PROCEDURE_NOT_FOUND', 'PROCEDURE_NOT_ACTIVE', 'IDEMPOTENCY_KEY_REUSED'],
   roles: ['agent', 'admin'],
   async run(context, request) {
     const repeated = await findRepeatedRun(context, request)
     if (repeated !== undefined) return repeated
-    const version = await findActiveVersion(context.db.kysely, request.procedureKey)
-    if (version === undefined) {
-      throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey: request.procedureKey })
-    }
+    const version = await getActiveVersion(context.db.kysely, request.procedureKey)
     return runVersion(context, version, request)
   },
 })

@@ -113,6 +113,22 @@ function another(options: ContextOptions = {}): Promise<AppContext> {
   )
 }
 
+describe('a start of a procedure that is not there', () => {
+  it('says so, and which one may have been meant', async () => {
+    const key = await procedureOf({ tool: 'read' })
+
+    const wrong = key.replace('PLAYBOOK', 'PLAYBOK')
+    await expect(start(wrong)).rejects.toMatchObject({
+      code: 'PROCEDURE_NOT_FOUND',
+      message: `There is no procedure ${wrong}. Did you mean ${key}? List them to see which there are.`,
+    })
+    await expect(start('NOPE')).rejects.toThrow('There is no procedure NOPE. List them')
+    const ticket = { text: 'anything' }
+    const resolved = operations.resolveTicket.invoke(app, caller, { ticket, procedureKey: 'NOPE' })
+    await expect(resolved).rejects.toMatchObject({ code: 'PROCEDURE_NOT_FOUND' })
+  })
+})
+
 describe('a detached start', () => {
   it('is answered before it has begun, and a worker carries it out', async () => {
     const key = await procedureOf({ tool: 'read' }, { tool: 'write' })
@@ -420,6 +436,24 @@ describe('pausing', () => {
     const resumed = await operations.resumeExecution.invoke(app, caller, { executionId })
     expect(resumed.execution).toMatchObject({ outcome: 'resolved', pauseRequested: false })
     expect(await agrees(executionId)).toBe(true)
+  })
+
+  it('is ended only where there is one: resuming anything else is refused, and changes nothing', async () => {
+    const key = await procedureOf({ tool: 'read', retry: { maxAttempts: 2, delay: '10m' } })
+    answers.set('read', () => Promise.reject(new ToolFailed('not yet')))
+    const { execution } = await start(key)
+    answers.delete('read')
+    const at = { executionId: execution.id }
+
+    await expect(operations.resumeExecution.invoke(app, caller, at)).rejects.toMatchObject({
+      code: 'EXECUTION_NOT_PAUSED',
+      message: expect.stringContaining('is waiting, and only one that is paused'),
+    })
+
+    const { execution: after, acts } = await get(execution.id)
+    expect(after.wakeAt).toBe(execution.wakeAt)
+    expect(acts).toEqual([])
+    await operations.cancelExecution.invoke(app, caller, at)
   })
 
   it('holds what nobody has begun, and cancelling ends it', async () => {

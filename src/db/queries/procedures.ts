@@ -27,6 +27,12 @@ export async function findProcedure(db: Db, key: string): Promise<Procedure | un
   return row && toProcedure(row)
 }
 
+/** The keys of all procedures of the tenant, in order. */
+export async function listProcedureKeys(db: Db): Promise<readonly string[]> {
+  const rows = await db.selectFrom('procedures').select('key').orderBy('key').execute()
+  return rows.map(({ key }) => key)
+}
+
 /** Takes the procedure's lock: what changes which version is active waits here for what came first. */
 export async function lockProcedure(
   transaction: Transaction,
