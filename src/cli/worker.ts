@@ -29,7 +29,13 @@ the process ends within three seconds more, says what it left in the middle of a
 it at once (exit code 130), and loses nothing either. Tools are loaded at the start: restart workers to change them.`,
   async run(shell, given) {
     const { terminal } = shell
-    const app = await shell.bareApp()
+    // From the beginning: a database that does not answer may take long to be opened.
+    const interrupted = shell.untilInterrupted()
+    const app = await Promise.race([shell.bareApp(), interrupted])
+    if (app === undefined) {
+      const output = { workerId: null, carriedOn: 0, left: [] }
+      return { output, screen: 'Stopped before it was at work.' }
+    }
     // One with the wrong tools would hand every run of the queue to a person.
     const { status, text } = await examinePlaybooks(shell, app)
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
@@ -44,10 +50,7 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
       },
     })
     terminal.notice(`${app.worker.id} is at work. Ctrl-C stops it.`)
-    await Promise.race([
-      shell.untilInterrupted(),
-      ...(given.has('until-idle') ? [working.untilIdle()] : []),
-    ])
+    await Promise.race([interrupted, ...(given.has('until-idle') ? [working.untilIdle()] : [])])
     await working.stop()
     const left = await settledWithin(
       lookWithinMs,
