@@ -1,5 +1,10 @@
 import { hashOf } from '../domain/canonical.ts'
-import type { ExecutionEnd, ExecutionRecord, StepRow } from '../domain/execution.ts'
+import {
+  type ExecutionEnd,
+  type ExecutionRecord,
+  isStepEnded,
+  type StepRow,
+} from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { apply, type ExecutionState, initialState } from './apply.ts'
 import { recordAttempt } from './attempt.ts'
@@ -54,7 +59,10 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
 
   for (;;) {
     const next = record.rows[position]
-    if (next === undefined && state.waiting.length === 0 && isOver(record.end)) return atRest()
+    // A loop or a block that has ended may be all that is recorded last.
+    const left = findLeft(state, record.rows)
+    const mayRest = next === undefined && left === undefined && isOver(record.end)
+    if (mayRest && state.waiting.length === 0) return atRest()
     const closed = nextClosed(state, record.rows)
     // What waits together is opened one after the other, whatever is heard meanwhile; then what closes first comes first.
     const end = record.end?.endedAt ?? state.lastEndedAt
@@ -67,7 +75,7 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
     decisions += 1
     if (command.kind === 'end') {
       // It is due, and nobody has carried it out yet, or something from outside was faster.
-      if (next === undefined && isOver(record.end)) return atRest()
+      if (mayRest) return atRest()
       const due = decide(plan, state, end)
       return result(compareEnd(due.kind === 'end' ? due.end : command.end, next, record.end))
     }
@@ -81,7 +89,11 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
         state = apply(state, expected)
         continue
       }
-      if (command.kind === 'wait' || !isNew || isOver(record.end)) return atRest()
+      if (left !== undefined) {
+        const expected = `step ${left.ordinal} '${left.stepKey}' running`
+        return result({ ordinal: left.ordinal, expected, found: describeRow(left) })
+      }
+      if (!isNew || mayRest) return atRest()
     }
     if (command.kind === 'wait') throw new TypeError('what waits is seen to first')
     const found = isNew ? next : record.rows[command.row.ordinal - 1]
@@ -103,6 +115,13 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
     if (difference !== null) return result(difference)
     if (folded.row.status === 'running' && command.kind === 'callTool') return atRest()
   }
+}
+
+/** The innermost loop or block that was entered and that the record shows to have ended. */
+function findLeft({ frames }: ExecutionState, rows: readonly StepRow[]): StepRow | undefined {
+  return frames
+    .map(({ row }) => rows[row.ordinal - 1])
+    .findLast((row) => row !== undefined && isStepEnded(row.status))
 }
 
 /** Whether a command begins a step, and does not go on with one. */

@@ -90,6 +90,29 @@ describe('replay of any run', () => {
     )
   })
 
+  it('takes a run that goes on for what it has come to, wherever it was cut off', () => {
+    fc.assert(
+      fc.property(generatedRun, fc.nat(), (run, offset) => {
+        const { plan, walked } = walkRun(run)
+        const cut = offset % walked.states.length
+        const rows = new Map<number, StepRow>()
+        for (const { last } of walked.states.slice(1, cut + 1)) {
+          if (last !== undefined) rows.set(last.ordinal, last)
+        }
+
+        const record = { start: startOf(run.input), rows: [...rows.values()], end: null }
+        const { divergence, state } = replay(plan, record)
+
+        expect(divergence).toBeNull()
+        const live = walked.states[cut]
+        expect(hashOf(state.steps)).toBe(hashOf(live?.steps))
+        expect(state.nextOrdinal).toBe(live?.nextOrdinal)
+        expect(state.waiting).toEqual(live?.waiting)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   it('says so when any fact of the record was changed', () => {
     fc.assert(
       fc.property(generatedRun, fc.nat(), fc.constantFrom(...forgeries), (run, offset, forge) => {
@@ -110,7 +133,7 @@ type Forgery = (
 ) => { readonly rows: readonly StepRow[]; readonly end: ExecutionEnd } | undefined
 
 const forgeries: readonly Forgery[] = [
-  // A decided output.
+  // A decided output; what people answer and other runs come to is observed.
   (rows, end, offset) => {
     const index = offset % (rows.length || 1)
     const row = rows[index]
@@ -118,7 +141,7 @@ const forgeries: readonly Forgery[] = [
       row === undefined ||
       row.tool !== null ||
       row.status !== 'completed' ||
-      row.kind === 'steps'
+      ['steps', 'ask', 'call'].includes(row.kind)
     )
       return undefined
     return { rows: rows.with(index, { ...row, output: { forged: true } }), end }
@@ -135,9 +158,11 @@ const forgeries: readonly Forgery[] = [
     const last = rows.at(-1)
     return last && { rows: [...rows, { ...last, ordinal: last.ordinal + 1 }], end }
   },
-  // A step that is gone.
-  (rows, end) =>
-    rows.length > 0 && end.status !== 'cancelled' ? { rows: rows.slice(0, -1), end } : undefined,
+  // A step that is gone. One that still waited when another had ended the run may as well not have been asked yet.
+  (rows, end) => {
+    const isEnded = rows.length > 0 && rows.at(-1)?.status !== 'waiting'
+    return isEnded && end.status !== 'cancelled' ? { rows: rows.slice(0, -1), end } : undefined
+  },
   // Another outcome.
   (rows, end) =>
     end.outcome === 'resolved'

@@ -189,6 +189,29 @@ it('an answer counts that comes when not all of a list were asked yet', async ()
   await expectAgrees(executionId)
 })
 
+it('a run goes on behind a block whose end was the last that it recorded', async () => {
+  const block = { key: 'block', action: 'Block', steps: [{ key: 'a', action: 'A', tool: 'send' }] }
+  const list = { ...each, key: 'each', steps: [{ key: 'b', action: 'B', compute: { n: '1' } }] }
+  const key = await procedureOf([block, list, { key: 'c', action: 'C', tool: 'send' }])
+  // Start, the block as it is entered, its write as it begins and as it has ended, its end: wherever it is cut off.
+  for (let times = 1; times <= 18; times += 1) {
+    await using dying = await dyingAt('after_commit', times)
+    const request = { procedureKey: key, durability: 'step', idempotencyKey: `cut ${times}` }
+    const { id } = await operations.startExecution.invoke(dying, caller, request).then(
+      ({ execution }) => execution,
+      async () => (await operations.startExecution.invoke(app, caller, request)).execution,
+    )
+    await wake(id as Id<'execution'>)
+    const { execution } = await get(id)
+    expect([times, execution.outcome, execution.takeOverCount]).toEqual([
+      times,
+      'resolved',
+      execution.takeOverCount === 0 ? 0 : 1,
+    ])
+    await expectAgrees(id)
+  }
+})
+
 it('a write of a guided run is confirmed once, whoever carries it out', async () => {
   const key = await procedureOf([{ key: 'tell', action: 'Tell', tool: 'send' }])
   const { execution } = await start(key, { mode: 'guided' })
