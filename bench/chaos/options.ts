@@ -21,7 +21,8 @@ export interface ChaosOptions {
   readonly json: boolean
 }
 
-export const usage = `Kills workers with SIGKILL while they carry runs out, and counts what came of the runs (docs/performance.md).
+export const usage = `Kills workers with SIGKILL while they carry runs out and people speak to these, and counts what came of it
+(docs/performance.md).
 
   npm run chaos -- [options]
 
