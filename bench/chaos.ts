@@ -78,7 +78,7 @@ async function tryIt(serverUrl: string, server: Server | undefined, options: Cha
       seconds,
       ...disturbed,
       verdict,
-      clean: isClean(verdict) && disturbed.died === 0,
+      clean: isClean(verdict) && disturbed.died === 0 && disturbed.failures === 0,
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })

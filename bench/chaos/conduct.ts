@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { extname } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Stepwarden } from '../../src/library.ts'
@@ -30,6 +31,8 @@ export interface Disturbances {
   readonly notStarted: number
   /** Workers that ended, though nobody had ended them. */
   readonly died: number
+  /** What went wrong in workers though nothing was wrong with the database, by their log of errors. */
+  readonly failures: number
   /** For each run that a killed worker had, while others were killed as well: milliseconds until it had ended. */
   readonly amidKillsMs: readonly number[]
   /** One of two workers killed: milliseconds until all that it had in flight had ended with the other. */
@@ -60,9 +63,13 @@ interface WorkerProcess {
   readonly ended: Promise<string>
 }
 
-function startWorker(order: WorkerOrder): WorkerProcess {
+function startWorker(order: WorkerOrder, onFailure: (line: string) => void): WorkerProcess {
   const child = spawn(process.execPath, [...process.execArgv, workerFile, JSON.stringify(order)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (!line.startsWith('{')) console.error(line)
+    else if (isFailure(line)) onFailure(line)
   })
   let output = ''
   const ready = new Promise<boolean>((resolve) => {
@@ -73,6 +80,16 @@ function startWorker(order: WorkerOrder): WorkerProcess {
   })
   const ended = once(child, 'close').then(() => output.trim().split('\n').at(-1) ?? '')
   return { child, ready: Promise.race([ready, ended.then(() => false)]), ended }
+}
+
+/** Of what is foreseen, a database that is away above all, the log holds no stack. One that is killed may not end its line. */
+function isFailure(line: string): boolean {
+  try {
+    const { err } = JSON.parse(line)
+    return err === undefined || err.stack !== undefined
+  } catch {
+    return false
+  }
 }
 
 /** Disturbs workers and database as the options say, while `submit` keeps work coming; ends when all runs have ended. */
@@ -95,6 +112,7 @@ export async function conduct(
   const goOnMs: number[] = []
   let notStarted = 0
   let died = 0
+  let failures = 0
   let isDisturbing = true
   let submitted = 0
   let isSubmitting = true
@@ -103,12 +121,17 @@ export async function conduct(
     const { rows } = await admin.query<{ n: number }>(`SELECT count(*)::int AS n ${text}`, values)
     return rows[0]?.n ?? 0
   }
+  const start = (more: Omit<WorkerOrder, keyof CommonOrder>): WorkerProcess =>
+    startWorker({ ...order, ...more }, (line) => {
+      failures += 1
+      progress(`a worker failed: ${line}`)
+    })
   const open = () => count('FROM executions WHERE ended_at IS NULL')
 
   /** A worker that has come to work: one that finds the server away is started anew. */
   async function workerAtWork(more: Omit<WorkerOrder, keyof CommonOrder>): Promise<WorkerProcess> {
     for (let tries = 0; tries < 200; tries++) {
-      const worker = startWorker({ ...order, ...more })
+      const worker = start(more)
       if (await worker.ready) {
         void worker.ended.then(() => {
           if (!worker.child.killed && worker.child.signalCode === null) died += 1
@@ -303,13 +326,14 @@ export async function conduct(
     goOnMs,
     notStarted,
     died,
+    failures,
     amidKillsMs,
     takeOverMs,
     replacementMs,
   }
 
   async function workOffAll(): Promise<void> {
-    const worker = startWorker({ ...order, seed: options.seed, concurrency: 8, clockOffMs: 0 })
+    const worker = start({ seed: options.seed, concurrency: 8, clockOffMs: 0 })
     const alive = () => worker.child.exitCode === null && worker.child.signalCode === null
     let seen = ''
     let seenAt = performance.now()
@@ -334,15 +358,12 @@ export async function conduct(
 
   /** Kills a worker with eight runs in flight, with another one beside it or replaced at once. */
   async function recover(round: number, isBeside: boolean): Promise<number> {
-    const start = (more: number) =>
-      startWorker({
-        ...order,
-        seed: options.seed + 2_000_000 + 10 * round + more,
-        concurrency: 8,
-        clockOffMs: 0,
-      })
-    const first = start(0)
-    const beside = isBeside ? start(1) : undefined
+    const startOne = (more: number) => {
+      const seed = options.seed + 2_000_000 + 10 * round + more
+      return start({ seed, concurrency: 8, clockOffMs: 0 })
+    }
+    const first = startOne(0)
+    const beside = isBeside ? startOne(1) : undefined
     await Promise.all([first.ready, beside?.ready])
     // Those of the first lot may all have ended before eight of them are seen at work at once.
     for (let lot = 0; (await count(`FROM executions WHERE status = 'running'`)) < 8; lot++) {
@@ -361,7 +382,7 @@ export async function conduct(
     first.child.kill('SIGKILL')
     await first.ended
     const startedAt = performance.now()
-    const second = beside ?? start(1)
+    const second = beside ?? startOne(1)
     while ((await open()) > 0) await sleep(10)
     const ms = performance.now() - startedAt
     second.child.kill('SIGTERM')

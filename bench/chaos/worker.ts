@@ -1,6 +1,6 @@
 /**
  * One worker of the chaos run, in a process of its own. Arguments: a JSON object as `WorkerOrder`. Prints `ready` when it
- * is at work. It ends by being killed, by killing itself at the boundary that it was told, or by SIGTERM.
+ * is at work, and its log of errors to standard error. It ends by being killed, by killing itself at the boundary that it was told, or by SIGTERM.
  */
 import { openContext } from '../../src/context.ts'
 import type { Principal } from '../../src/domain/principal.ts'
@@ -29,7 +29,7 @@ let passed = 0
 let offMs = order.clockOffMs
 
 const app = await openContext(
-  { database: { url: order.url }, tenantId: 'default', logLevel: 'fatal' },
+  { database: { url: order.url }, tenantId: 'default', logLevel: 'error' },
   {
     tools: createTools(order.worldFile, random),
     embedder: ngramEmbedder,

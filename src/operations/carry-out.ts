@@ -193,7 +193,9 @@ export async function carryOnAfter(
   try {
     await carryOnById(app, db, id, options)
   } catch (error) {
-    app.log.warn({ err: error, executionId: id }, 'an execution is left to whoever takes it')
+    // Another process was faster.
+    if (isServiceError(error, 'LEASE_LOST')) return
+    app.log.error({ err: error, executionId: id }, 'an execution is left to whoever takes it')
   }
 }
 
