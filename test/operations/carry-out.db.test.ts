@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
@@ -8,6 +8,7 @@ import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { callerOf } from '../support/caller.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { settleEscalations } from '../support/settle.ts'
 
 const db = await openTestDatabase()
 const caller = callerOf()
@@ -32,6 +33,11 @@ function tool(
     },
   } as Parameters<typeof defineTool>[0])
 }
+
+afterEach(async () => {
+  await using app = await context()
+  await settleEscalations(app)
+})
 
 const ok = () => ({ ok: true })
 const cyclic: Record<string, unknown> = {}

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
 import { createJournal } from '../../src/db/journal.ts'
@@ -9,6 +9,7 @@ import { operations } from '../../src/operations/registry.ts'
 import { startWorking } from '../../src/operations/work.ts'
 import { openTestApp } from '../support/app.ts'
 import { callerOf } from '../support/caller.ts'
+import { settleEscalations } from '../support/settle.ts'
 
 const calls: string[] = []
 /** What the next call waits for before it answers. */
@@ -35,6 +36,7 @@ function tool(name: string, idempotent: boolean) {
 const tools = [tool('repeatable', true), tool('once', false)]
 const { app, db } = await openTestApp({ tools })
 const caller = callerOf()
+afterEach(() => settleEscalations(app))
 
 function another(options: ContextOptions = {}): Promise<AppContext> {
   return createContext(
