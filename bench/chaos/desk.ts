@@ -17,16 +17,20 @@ export interface WorldCall {
 /** How long each call takes at most: long enough that processes die in the middle of many. */
 const callMs = 25
 
-/** How often a read that falters does so. */
+/** The tool whose use is limited. */
+export const limitedTool = 'pay_limited'
+
+/** How often a tool that falters does so. */
 const faltersAt = 0.25
 
 /**
  * The tools of the runs: reads (one that answers by chance, one that falters), a write that may be repeated with its key,
- * and one that may not. `isPoison` tells a customer whose runs kill the process that works on them.
+ * one that may not, and one whose use is limited. `isPoison` tells a customer whose runs kill the process that works on them.
  */
 export function createTools(worldFile: string, random: () => number): readonly Tool[] {
   const customer = z.object({ customerId: z.string() })
   const done = z.object({ ok: z.boolean() })
+  const note = (call: WorldCall) => appendFileSync(worldFile, `${JSON.stringify(call)}\n`)
   const write = (name: string, idempotent: boolean): Tool =>
     defineTool({
       name,
@@ -38,10 +42,7 @@ export function createTools(worldFile: string, random: () => number): readonly T
       async run({ customerId }, { executionId, idempotencyKey }) {
         await sleep(random() * callMs)
         if (isPoison(customerId)) process.kill(process.pid, 'SIGKILL')
-        appendFileSync(
-          worldFile,
-          `${JSON.stringify({ tool: name, executionId, idempotencyKey })}\n`,
-        )
+        note({ tool: name, executionId, idempotencyKey })
         await sleep(random() * callMs)
         return { ok: true }
       },
@@ -80,7 +81,27 @@ export function createTools(worldFile: string, random: () => number): readonly T
       return { ok: true }
     },
   })
-  return [look, roll, falter, write('pay_once', true), write('post_letter', false)]
+  const limited = defineTool({
+    name: limitedTool,
+    description: 'Pays a little, so often for each customer',
+    effect: 'write',
+    idempotent: true,
+    limits: [
+      { per: 'customer', every: 'month', atMost: 2 },
+      { per: 'tenant', every: 'month', sum: 'amount', atMost: 1_000_000 },
+    ],
+    input: customer.extend({ amount: z.number().min(0) }),
+    output: done,
+    async run(_input, { executionId, idempotencyKey }) {
+      await sleep(random() * callMs)
+      // What it took of its limits is given back, and taken again by the next attempt.
+      if (random() < faltersAt) throw new ToolFailed('it falters')
+      note({ tool: limitedTool, executionId, idempotencyKey })
+      await sleep(random() * callMs)
+      return { ok: true }
+    },
+  })
+  return [look, roll, falter, limited, write('pay_once', true), write('post_letter', false)]
 }
 
 export function isPoison(customerId: string): boolean {

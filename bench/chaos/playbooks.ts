@@ -1,3 +1,5 @@
+import { limitedTool } from './desk.ts'
+
 /** The procedures of the runs: between them they have every kind of step, every loop and every way to wait. */
 
 const call = (key: string, tool: string) => ({
@@ -112,6 +114,18 @@ const steps: Readonly<Record<string, readonly object[]>> = {
     },
     call('pay_last', 'pay_once'),
   ],
+  // Its customer may have two of three: the third is beyond the limit.
+  CHAOS_LIMITED: [
+    {
+      key: 'pay_each',
+      action: 'Pay a little for each',
+      tool: limitedTool,
+      with: { customerId: '{{input.customerId}}', amount: 0.1 },
+      retry: { maxAttempts: 20, delay: '0s' },
+      ...forItems,
+    },
+    call('pay_last', 'pay_once'),
+  ],
   CHAOS_CALLS: [
     call('pay_before', 'pay_once'),
     {
@@ -172,6 +186,7 @@ const properties = {
 const inputs: Readonly<Record<string, readonly (keyof typeof properties)[]>> = {
   CHAOS_PEOPLE: ['customerId', 'items'],
   CHAOS_LOOPS: ['customerId', 'items'],
+  CHAOS_LIMITED: ['customerId', 'items'],
   CHAOS_CALLS: ['customerId', 'items'],
   CHAOS_CALLED: ['customerId', 'item'],
 }
@@ -200,6 +215,7 @@ export const procedureKeys = [
   'CHAOS_UNREPEATABLE',
   'CHAOS_PEOPLE',
   'CHAOS_LOOPS',
+  'CHAOS_LIMITED',
   'CHAOS_POLLS',
   'CHAOS_CALLED',
   'CHAOS_CALLS',
@@ -208,6 +224,7 @@ export const procedureKeys = [
 export interface Order {
   readonly procedureKey: string
   readonly input: { readonly [name: string]: unknown; readonly customerId: string }
+  readonly customerId?: string
   readonly mode?: 'guided'
 }
 
@@ -231,9 +248,12 @@ export function orderOf(number: number, poison: number): Order {
       return { procedureKey: 'CHAOS_REPEATABLE', input: { customerId }, mode: 'guided' }
     case 4:
       return { procedureKey: 'CHAOS_UNREPEATABLE', input: { customerId }, mode: 'guided' }
+    case 6: {
+      const items = number % 20 === 6 ? ['a', 'b', 'c'] : ['a', 'b']
+      return { procedureKey: 'CHAOS_LIMITED', input: { customerId, items }, customerId }
+    }
     case 5:
       return { procedureKey: 'CHAOS_POLLS', input: { customerId } }
-    case 6:
     case 7:
       return { procedureKey: 'CHAOS_UNREPEATABLE', input: { customerId } }
     default:

@@ -1,7 +1,7 @@
 import type { CalledFrom, StepStatus } from '../../src/domain/execution.ts'
 import { idempotencyKeyOf } from '../../src/executor/begin-step.ts'
 import type { Client } from '../../src/library.ts'
-import { isPoison, readWorld, type WorldCall } from './desk.ts'
+import { isPoison, limitedTool, readWorld, type WorldCall } from './desk.ts'
 import { readWords } from './people.ts'
 import type { Admin } from './server.ts'
 import { verifyWords, type WaitRow, type WordsVerdict } from './verify-words.ts'
@@ -24,6 +24,8 @@ export interface Verdict extends WordsVerdict {
   readonly unexpectedEnds: number
   /** Steps that call another run, and have none, or more than one, or one of another version than was pinned. */
   readonly callsWrong: number
+  /** Limits of tools that were passed, or that count otherwise than the steps say. */
+  readonly limitsWrong: number
   /** Runs whose record does not follow from its definition. */
   readonly replaysDisagree: number
 
@@ -48,10 +50,18 @@ export interface Verdict extends WordsVerdict {
 export function isClean(verdict: Verdict): boolean {
   const { stuck, lost, endedTwice, effectsTwice, unrepeatableTwice, untrue, unexpectedEnds } =
     verdict
-  const { callsWrong, replaysDisagree, wordsLost, wordsTwice, wordsWrong, wordsUntrue } = verdict
+  const {
+    callsWrong,
+    limitsWrong,
+    replaysDisagree,
+    wordsLost,
+    wordsTwice,
+    wordsWrong,
+    wordsUntrue,
+  } = verdict
   return [
     [stuck, lost, endedTwice, effectsTwice, unrepeatableTwice, untrue, unexpectedEnds],
-    [callsWrong, replaysDisagree, wordsLost, wordsTwice, wordsWrong, wordsUntrue],
+    [callsWrong, limitsWrong, replaysDisagree, wordsLost, wordsTwice, wordsWrong, wordsUntrue],
   ].every((counts) => counts.every((count) => count === 0))
 }
 
@@ -107,6 +117,7 @@ export async function verify(
     untrue: 0,
     unexpectedEnds: 0,
     callsWrong: 0,
+    limitsWrong: await countWrongLimits(admin, tell),
     replaysDisagree: 0,
   }
   const kinds: Record<string, number> = {}
@@ -165,6 +176,32 @@ function isForPeople({ mode }: Row, { kind, attempt, exchange, input }: Step): b
   return (kind === 'ask' || kind === 'approval') && 'from' in Object(input ?? {})
 }
 
+const effectTools: readonly string[] = ['pay_once', 'post_letter', limitedTool]
+
+/** Holds what is counted of limits against the steps: each counts unless all its attempts were certainly not made. */
+async function countWrongLimits(
+  admin: Admin,
+  tell: (what: string, of: object) => void,
+): Promise<number> {
+  const { rows } = await admin.query<{ measure: string; used: string; due: string; most: string }>(
+    `WITH counted AS (
+       SELECT (s.input ->> 'amount')::numeric AS amount FROM step_executions s
+       WHERE s.tool = $1 AND s.status NOT IN ('skipped', 'waiting') AND s.attempt > 0
+         AND (s.status = 'completed' OR s.attempt > jsonb_array_length(coalesce(s.attempts, '[]'))
+           OR jsonb_path_exists(s.attempts, '$[*] ? (@.result != "refused" && @.result != "failed")'))
+     )
+     SELECT measure, sum(used)::text AS used, max(used - at_most)::text AS most,
+       (SELECT CASE measure WHEN 'calls' THEN count(*) ELSE coalesce(sum(amount), 0) END FROM counted)::text AS due
+     FROM limit_counters WHERE tool = $1 GROUP BY measure`,
+    [limitedTool],
+  )
+  const wrong = rows.filter(
+    ({ used, due, most }) => Number(used) !== Number(due) || Number(most) > 0,
+  )
+  for (const row of wrong) tell('limitsWrong', row)
+  return wrong.length
+}
+
 /** Holds what was done in the world against the steps that are recorded. */
 function compareEffects(row: Row, steps: readonly Step[], calls: readonly WorldCall[]) {
   const start = {
@@ -180,7 +217,7 @@ function compareEffects(row: Row, steps: readonly Step[], calls: readonly WorldC
   }
   const keyOf = ({ step_key: stepKey, iteration }: Step) =>
     idempotencyKeyOf(start as never, { stepKey, iteration } as never)
-  const writes = steps.filter(({ tool }) => tool === 'pay_once' || tool === 'post_letter')
+  const writes = steps.filter(({ tool }) => effectTools.includes(tool ?? ''))
   const known = new Map(writes.map((step) => [keyOf(step), step]))
   const strange = new Set(calls.flatMap((call) => (known.has(call.idempotencyKey) ? [] : [call])))
   const letters = groupBy(
@@ -224,6 +261,7 @@ const expectedReasons: Readonly<Record<string, readonly string[]>> = {
   CHAOS_PEOPLE: ['approval_denied', 'deadline_passed'],
   CHAOS_CALLS: ['child_escalated'],
   CHAOS_CALLED: ['ended_by_step'],
+  CHAOS_LIMITED: ['limit_exceeded', 'tool_failed'],
 }
 
 /**
