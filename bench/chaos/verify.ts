@@ -183,21 +183,30 @@ async function countWrongLimits(
   admin: Admin,
   tell: (what: string, of: object) => void,
 ): Promise<number> {
-  const { rows } = await admin.query<{ measure: string; used: string; due: string; most: string }>(
+  const { rows } = await admin.query<{
+    subject: string
+    used: string
+    due: string
+    beyond: boolean
+  }>(
     `WITH counted AS (
-       SELECT (s.input ->> 'amount')::numeric AS amount FROM step_executions s
+       SELECT s.input ->> 'customerId' AS customer, (s.input ->> 'amount')::numeric AS amount
+       FROM step_executions s
        WHERE s.tool = $1 AND s.status NOT IN ('skipped', 'waiting') AND s.attempt > 0
          AND (s.status = 'completed' OR s.attempt > jsonb_array_length(coalesce(s.attempts, '[]'))
            OR jsonb_path_exists(s.attempts, '$[*] ? (@.result != "refused" && @.result != "failed")'))
+     ), due AS (
+       SELECT customer AS subject, count(*)::numeric AS due FROM counted GROUP BY customer
+       UNION ALL SELECT '', coalesce(sum(amount), 0) FROM counted
+     ), used AS (
+       SELECT subject, sum(used) AS used, bool_or(used > at_most) AS beyond
+       FROM limit_counters WHERE tool = $1 GROUP BY subject
      )
-     SELECT measure, sum(used)::text AS used, max(used - at_most)::text AS most,
-       (SELECT CASE measure WHEN 'calls' THEN count(*) ELSE coalesce(sum(amount), 0) END FROM counted)::text AS due
-     FROM limit_counters WHERE tool = $1 GROUP BY measure`,
+     SELECT subject, coalesce(used, 0)::text AS used, coalesce(due, 0)::text AS due, coalesce(beyond, false) AS beyond
+     FROM due FULL JOIN used USING (subject)`,
     [limitedTool],
   )
-  const wrong = rows.filter(
-    ({ used, due, most }) => Number(used) !== Number(due) || Number(most) > 0,
-  )
+  const wrong = rows.filter(({ used, due, beyond }) => beyond || Number(used) !== Number(due))
   for (const row of wrong) tell('limitsWrong', row)
   return wrong.length
 }

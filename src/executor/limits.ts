@@ -24,7 +24,10 @@ export function usesGivenBack(
   row: StepRow,
 ): readonly LimitUse[] {
   const last = row.attempts?.at(-1)
-  if (last === undefined || !wasNotMade(last) || last.code === 'limit_exceeded') return none
+  // Of a step that completed in the end, what stands last in its log is of an attempt before.
+  if (last?.attempt !== row.attempt || !wasNotMade(last) || last.code === 'limit_exceeded') {
+    return none
+  }
   return usesOfIntent(plan, start, { ...row, attempts: row.attempts?.slice(0, -1) ?? null })
 }
 

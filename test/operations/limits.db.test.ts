@@ -158,15 +158,21 @@ describe('what was counted', () => {
     expect(await used('pay', 'refused')).toEqual(['0'])
   })
 
-  it('is counted once over attempts, whatever each of them came to', async () => {
+  it.each<[string, ...Error[]]>([
+    ['busy', new ToolFailed('busy')],
+    ['busy twice', new ToolFailed('busy'), new ToolFailed('busy')],
+    ['unknown', new Error('reset')],
+    ['busy, then unknown', new ToolFailed('busy'), new Error('reset')],
+    ['unknown, then busy', new Error('reset'), new ToolFailed('busy')],
+  ])('is counted once over attempts: %s', async (customer, ...before) => {
     const retry = { retry: { maxAttempts: 3, delay: '0s' } }
     const key = await procedureWith('pay', retry)
-    failures.push(new ToolFailed('busy'), new Error('reset'))
+    failures.push(...before)
 
-    const run = await pay(key, 60, 'retried')
+    const run = await pay(key, 60, customer)
 
     expect(run.execution.outcome).toBe('resolved')
-    expect(await used('pay', 'retried')).toEqual(['60'])
+    expect(await used('pay', customer)).toEqual(['60'])
   })
 
   it('stays when nobody knows whether the call was made', async () => {
