@@ -60,7 +60,8 @@ export interface Database extends AsyncDisposable {
 const defaultConnectionTimeoutMs = 10_000
 const defaultPoolSize = 10
 const defaultMaxSilenceMs = 60_000
-const maxLockWaitMs = 5_000
+/** Whoever is locked out so long is told so, and does not hold up those that share a transaction with it. */
+const lockWait = '-c lock_timeout=5s'
 const appRole = `-c role=${databaseRoles.app}`
 
 /**
@@ -102,8 +103,7 @@ export async function migrateDatabase(config: DatabaseConfig): Promise<readonly 
 
 async function openPostgres(config: PostgresConfig): Promise<Database> {
   const database = databaseName(config.url)
-  // Whoever is locked out so long is told so, and does not hold up those that share a transaction with it.
-  const pool = postgresPool(config, `${appRole} -c lock_timeout=${maxLockWaitMs}`)
+  const pool = postgresPool(config, appRole, lockWait)
   const watch = watchSilence(pool, config.maxSilenceMs ?? defaultMaxSilenceMs)
   try {
     const schema = schemaHandle(pool)
@@ -166,9 +166,9 @@ function embeddedOptions(config: EmbeddedConfig) {
   }
 }
 
-function postgresPool(config: PostgresConfig, startOptions: string): pg.Pool {
+function postgresPool(config: PostgresConfig, startOptions: string, defaults = ''): pg.Pool {
   const pool = new pg.Pool({
-    ...clientConfig(config, startOptions),
+    ...clientConfig(config, startOptions, defaults),
     max: config.poolSize ?? defaultPoolSize,
   })
   // A connection that the server ends while it is idle is dropped from the pool, and the next user opens another; while it
@@ -181,9 +181,11 @@ function postgresPool(config: PostgresConfig, startOptions: string): pg.Pool {
 }
 
 /** `startOptions` are added to what the URL itself gives as `options`. */
-function clientConfig(config: PostgresConfig, startOptions: string) {
+/** Of the options that the server is sent, the URL's own take the place of `defaults`, and `startOptions` that of both. */
+function clientConfig(config: PostgresConfig, startOptions: string, defaults = '') {
   const url = new URL(config.url)
-  const options = [url.searchParams.get('options') ?? '', startOptions].join(' ').trim()
+  const own = url.searchParams.get('options') ?? ''
+  const options = [defaults, own, startOptions].join(' ').trim()
   if (options !== '') url.searchParams.set('options', options)
   return {
     connectionString: url.href,

@@ -180,9 +180,9 @@ describe('what was counted', () => {
     const key = await procedureWith('pay', retry)
     failures.push(new Error('reset'), new ToolRefused('too late'))
 
-    await pay(key, 60, 'unknown')
+    await pay(key, 60, 'in doubt')
 
-    expect(await used('pay', 'unknown')).toEqual(['60'])
+    expect(await used('pay', 'in doubt')).toEqual(['60'])
   })
 
   it('is counted when an agent confirms the write of a guided run', async () => {
