@@ -294,7 +294,7 @@ const giveUsesBack = `UPDATE limit_counters c SET used = greatest(c.used - g.amo
 
 /** Of the uses of one commit the first that has no room, and how much of its limit is used. */
 export const findReached = `
-  SELECT r.n, coalesce(c.used, 0)::text AS used
+  SELECT r.n, trim_scale(coalesce(c.used, 0))::text AS used
   FROM ROWS FROM (jsonb_to_recordset($2) AS (tool text, measure text, scope text, subject text, period text,
       starts_at timestamptz, amount numeric, at_most numeric)) WITH ORDINALITY AS
     r(tool, measure, scope, subject, period, starts_at, amount, at_most, n)

@@ -1,5 +1,11 @@
 import type pg from 'pg'
-import { type HotStatement, isPrepared, runTogether, type TextValue } from './hot-statement.ts'
+import {
+  type HotStatement,
+  isPrepared,
+  runHot,
+  runTogether,
+  type TextValue,
+} from './hot-statement.ts'
 
 /** While one waits for the disk, the next is carried out. More of them would make each carry less. */
 const maxUnderWay = 2
@@ -29,6 +35,15 @@ export interface TaggedConnections {
     statement: HotStatement,
     values: readonly TextValue[],
   ): Promise<number>
+}
+
+/**
+ * Whoever meets a row that somebody else has locked waits by itself, and not at the cost of those that share its
+ * transaction. Until the end of the transaction.
+ */
+const shareStatement: HotStatement = {
+  name: 'stepwarden_share',
+  text: "SELECT set_config('lock_timeout', '250ms', true)",
 }
 
 export const tagStatement: HotStatement = {
@@ -104,6 +119,8 @@ export class SharedTransactions {
   }
 
   async #carryOut(client: pg.PoolClient, some: readonly Waiting[]): Promise<unknown> {
+    if (some.length > 1 && !isPrepared(client, shareStatement))
+      await runHot(client, shareStatement, [])
     const canShare = some.length > 1 && isPrepared(client, tagStatement)
     const together = canShare ? some.filter(({ statement }) => isPrepared(client, statement)) : []
     // What is prepared first is sent by itself, which prepares it.
@@ -120,12 +137,13 @@ export class SharedTransactions {
   async #runTogether(client: pg.PoolClient, some: readonly Waiting[]): Promise<unknown> {
     const before = this.#connections.tagOf(client)
     let tag = before
-    const sent = some.flatMap((one) => {
-      const own = { statement: one.statement, values: one.values, one }
-      if (tag === one.tenantId) return [own]
+    const own = some.flatMap((one) => {
+      const wanted = { statement: one.statement, values: one.values, one }
+      if (tag === one.tenantId) return [wanted]
       tag = one.tenantId
-      return [{ statement: tagStatement, values: [tag], one: undefined }, own]
+      return [{ statement: tagStatement, values: [tag], one: undefined }, wanted]
     })
+    const sent = [{ statement: shareStatement, values: [], one: undefined }, ...own]
     // Tags are set in the transaction, so that a roll-back takes them away: until it has ended nobody knows the last.
     if (tag !== before) this.#connections.setTag(client, undefined)
     const { counts, error } = await runTogether(client, sent)

@@ -72,6 +72,8 @@ export interface ExecutionStart {
   readonly onBehalfOf?: string
   /** Whom limits per customer count. */
   readonly customerId?: string
+  /** The rules that it was started under, where they are not the present ones. */
+  readonly semanticsVersion?: number
   /** `guided`: an agent confirms each write before it is made. */
   readonly mode?: 'guided'
   /** The working days that durations are counted in; default Monday to Friday. */
@@ -216,8 +218,6 @@ export interface ExecutionEnd {
 
 /** The whole record of a run, as it is loaded: rows by ordinal, and the end of a run that has ended. */
 export interface ExecutionRecord {
-  /** Default the present one. */
-  readonly semanticsVersion?: number
   readonly start: ExecutionStart
   readonly rows: readonly StepRow[]
   readonly end: ExecutionEnd | null

@@ -53,14 +53,48 @@ export function isAttemptOpen(row: StepRow): boolean {
   )
 }
 
+/** Whether an attempt came to nothing for certain. */
+export function wasNotMade({ result }: Pick<AttemptRecord, 'result'>): boolean {
+  return result === 'refused' || result === 'failed'
+}
+
+/**
+ * Whether it is open, after the attempts of a row that has not completed, if a write was made. What a later attempt came to
+ * settles nothing of an earlier one.
+ */
+export function isOutcomeOpen(
+  { effect }: { readonly effect: 'read' | 'write' },
+  { attempts }: Pick<StepRow, 'attempts'>,
+): boolean {
+  return effect === 'write' && attempts?.some(isUnknown) === true
+}
+
+function isUnknown({ result }: AttemptRecord): boolean {
+  return result === 'interrupted' || result === 'error' || result === 'timeout'
+}
+
 /**
  * Decides what follows the last attempt of a running row, by invariant 8: an unknown outcome of a write is repeated
  * only if the tool is idempotent; a refusal is never repeated; an attempt that a crash cut off does not count against
- * `maxAttempts` (take-overs have a limit of their own).
+ * `maxAttempts` (take-overs have a limit of their own). A write of which any attempt is unknown completes, or its outcome
+ * is unknown (`semanticsVersion` 1 looked at the last attempt alone).
  *
  * @see docs/executor.md
  */
 export function nextAttempt(
+  node: ToolNode,
+  contract: { readonly effect: 'read' | 'write'; readonly idempotent: boolean },
+  row: StepRow,
+  version?: number,
+): NextAttempt {
+  const next = afterLast(node, contract, row)
+  if (next.kind === 'again' || version === 1 || !isOutcomeOpen(contract, row)) return next
+  const unknown = row.attempts?.find(isUnknown)
+  if (unknown === undefined || next.code === 'outcome_unknown') return next
+  return unknownOutcome(unknown, next.message)
+}
+
+function afterLast(
   node: ToolNode,
   contract: { readonly effect: 'read' | 'write'; readonly idempotent: boolean },
   row: StepRow,
@@ -98,11 +132,13 @@ export function nextAttempt(
   }
 }
 
-function unknownOutcome(last: AttemptRecord): NextAttempt {
+function unknownOutcome(last: AttemptRecord, later?: string): NextAttempt {
   return {
     kind: 'failed',
     code: 'outcome_unknown',
-    message: `Attempt ${last.attempt} ended without an answer: ${last.message}`,
+    message:
+      `Attempt ${last.attempt} ended without an answer: ${last.message}` +
+      (later === undefined ? '' : ` What came after says nothing of it: ${later}`),
     failure: 'unknown',
   }
 }

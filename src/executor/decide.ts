@@ -1,10 +1,10 @@
 import { isReasonCode, reasonOf } from '../domain/escalation.ts'
-import type { AttemptRecord, ExecutionEnd, Outcome, StepRow } from '../domain/execution.ts'
+import type { ExecutionEnd, Outcome, StepRow } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import type { Problem } from '../domain/problem.ts'
 import type { OnFailure } from '../domain/step.ts'
 import type { ExecutionState, Frame } from './apply.ts'
-import { nextAttempt, recordAttempt, type ToolObservation } from './attempt.ts'
+import { isOutcomeOpen, nextAttempt, recordAttempt, type ToolObservation } from './attempt.ts'
 import {
   beginStep,
   completedRow,
@@ -42,6 +42,9 @@ const skippable: ReadonlySet<string> = new Set([
   'tool_timeout',
   'expectation_failed',
 ])
+/** So many rows are loaded and replied to in about a second. Loops in loops could make a million. */
+export const maxRunSteps = 20_000
+
 /** Of a read these say only that nothing was learned; of a write, that it was made and cannot be recorded. */
 const skippableOfReads: ReadonlySet<string> = new Set(['output_invalid', 'output_too_large'])
 
@@ -318,6 +321,15 @@ function begin(
     })
     return end(plan, state, { kind: 'escalated', reason }, at)
   }
+  if (state.nextOrdinal > maxRunSteps) {
+    const target = escalateToOf(plan, node)
+    const reason = reasonOf('loop_exhausted', {
+      stepKey: node.key,
+      detail: `The run has ${maxRunSteps.toLocaleString('en')} steps, items and rounds counted, and may have no more; divide its lists.`,
+      ...(target !== undefined && { escalateTo: target }),
+    })
+    return end(plan, state, { kind: 'escalated', reason }, at)
+  }
   const { row, call } = beginStep(plan, state, node, at, iteration)
   return call === undefined ? { kind: 'record', row } : { kind: 'callTool', row, call }
 }
@@ -329,13 +341,13 @@ function timeLimitText({ definition }: Plan): string {
 function goOnWithTool(plan: Plan, state: ExecutionState, row: StepRow, at: number): Command {
   const node = toolNodeOf(plan, row.stepKey)
   const pinned = pinnedOf(plan, node)
-  const next = nextAttempt(node, pinned.contract, row)
+  const next = nextAttempt(node, pinned.contract, row, state.start.semanticsVersion)
   const last = row.attempts?.at(-1)
   const endedAt = last?.endedAt ?? at
   const nextAt = next.kind === 'again' ? next.notBefore : endedAt
   const leftMs = timeLeftMs(plan, state, nextAt)
   // What a write came to is found out first, whatever time that takes: unknown is never skipped.
-  if (leftMs < 0 && !isOutcomeOpen(pinned, last)) {
+  if (leftMs < 0 && !isOutcomeOpen(pinned.contract, row)) {
     const message = `${timeLimitText(plan)} ended at this step. ${last?.message ?? ''}`.trim()
     return { kind: 'record', row: failedRow(row, 'deadline_passed', message, endedAt) }
   }
@@ -348,16 +360,6 @@ function goOnWithTool(plan: Plan, state: ExecutionState, row: StepRow, at: numbe
     row: again,
     call: toolCallOf(node, pinned, next.notBefore, leftMs),
   }
-}
-
-/** Whether it is open, after an attempt, if a write was made. */
-export function isOutcomeOpen(
-  { contract }: PinnedTool,
-  attempt: Pick<AttemptRecord, 'result'> | undefined,
-): boolean {
-  if (contract.effect !== 'write') return false
-  const result = attempt?.result
-  return result === 'interrupted' || result === 'error' || result === 'timeout'
 }
 
 function end(plan: Plan, state: ExecutionState, ending: Ending, at: number): Command {

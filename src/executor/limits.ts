@@ -1,6 +1,7 @@
-import type { AttemptRecord, ExecutionStart, StepRow } from '../domain/execution.ts'
+import type { ExecutionStart, StepRow } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { type LimitUse, usesOf } from '../domain/tool-limit.ts'
+import { wasNotMade } from './attempt.ts'
 import type { Plan } from './plan.ts'
 
 const none: readonly LimitUse[] = []
@@ -29,10 +30,6 @@ export function usesGivenBack(
     return none
   }
   return usesOfIntent(plan, start, { ...row, attempts: row.attempts?.slice(0, -1) ?? null })
-}
-
-function wasNotMade({ result }: AttemptRecord): boolean {
-  return result === 'refused' || result === 'failed'
 }
 
 /** The recorded instant that an attempt follows from, so that anyone can count again from the record. */

@@ -311,7 +311,7 @@ function asOfVersion1(verdict: ConditionVerdict): ConditionVerdict {
 function compareEnd(
   expected: ExecutionEnd,
   extra: StepRow | undefined,
-  { end: found, semanticsVersion: version }: ExecutionRecord,
+  { end: found, start: { semanticsVersion: version } }: ExecutionRecord,
 ): Difference | null {
   if (extra !== undefined) {
     return { ordinal: extra.ordinal, expected: describeEnd(expected), found: describeRow(extra) }

@@ -8,10 +8,16 @@ import type { Id } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { type LimitUse, limitMessage, type ReachedLimit } from '../domain/tool-limit.ts'
 import { apply, type ExecutionState } from './apply.ts'
-import { isAttemptOpen, recordAttempt, type ToolObservation } from './attempt.ts'
+import {
+  isAttemptOpen,
+  isOutcomeOpen,
+  recordAttempt,
+  type ToolObservation,
+  wasNotMade,
+} from './attempt.ts'
 import { idempotencyKeyOf, type ToolCall } from './begin-step.ts'
 import { callTool } from './call-tool.ts'
-import { type Command, concludeAttempt, decide, endFromOutside, isOutcomeOpen } from './decide.ts'
+import { type Command, concludeAttempt, decide, endFromOutside } from './decide.ts'
 import { usesGivenBack, usesOfIntent } from './limits.ts'
 import type { Plan } from './plan.ts'
 import type { Claim, Committed, Flags, Leave, LimitChange, RunnerPorts } from './ports.ts'
@@ -176,7 +182,7 @@ class Run {
     const { last } = this.#state
     if (last?.status !== 'running' || last.tool === null) return false
     const pinned = this.#plan.tools.get(last.tool)
-    return pinned !== undefined && isOutcomeOpen(pinned, last.attempts?.at(-1))
+    return pinned !== undefined && isOutcomeOpen(pinned.contract, last)
   }
 
   /** True once it was found that nobody knows whether a write was made: that goes to a person, cancelled or not. */
@@ -223,9 +229,10 @@ class Run {
     return concluded
   }
 
-  /** Asked once: a later attempt of the run's own makes the call that it has begun. */
+  /** Not asked once the run itself may have made the call: its later attempts find out. */
   async #findUnknownWrite(row: StepRow): Promise<Id<'execution'> | undefined> {
-    return row.attempts === null ? this.#ports.findUnknownWrite?.(row) : undefined
+    const isFirst = row.attempts?.every(wasNotMade) !== false
+    return isFirst ? this.#ports.findUnknownWrite?.(row) : undefined
   }
 
   /** What keeps a call back is observed like a refusal by the tool itself, which was never called. */

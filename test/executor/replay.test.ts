@@ -142,10 +142,18 @@ it('agrees with a run of version 1, which called a rule clear that was never tes
   const record = { start: startOf(), rows, end: { ...end, conditions } }
 
   expect(untested?.verdict).toBe('not_reached')
-  expect(replay(plan, { ...record, semanticsVersion: 1 }).agrees).toBe(true)
-  expect(replay(plan, { ...record, semanticsVersion: 2 }).agrees).toBe(false)
+  expect(replay(plan, { ...record, start: { ...record.start, semanticsVersion: 1 } }).agrees).toBe(
+    true,
+  )
+  expect(replay(plan, { ...record, start: { ...record.start, semanticsVersion: 2 } }).agrees).toBe(
+    false,
+  )
   const forged = [{ ...matched, verdict: 'clear' }, untested] as ExecutionEnd['conditions']
-  const other = { ...record, end: { ...end, conditions: forged }, semanticsVersion: 1 }
+  const other = {
+    ...record,
+    start: { ...record.start, semanticsVersion: 1 },
+    end: { ...end, conditions: forged },
+  }
   expect(replay(plan, other).agrees).toBe(false)
 })
 

@@ -102,7 +102,7 @@ describe('a limit per customer', () => {
       status: 'escalated',
       reason: { code: 'limit_exceeded', stepKey: 'pay' },
     })
-    expect(beyond.execution.reason?.message).toContain('100.0 are used for customer exact')
+    expect(beyond.execution.reason?.message).toContain('100 are used for customer exact')
     expect(beyond.steps[0]).toMatchObject({ status: 'failed', error: { code: 'limit_exceeded' } })
     expect(other.execution.outcome).toBe('resolved')
     expect(calls).toEqual(['pay'])

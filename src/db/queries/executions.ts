@@ -16,7 +16,7 @@ import type {
   StepRow,
   Ticket,
 } from '../../domain/execution.ts'
-import { isExecutionEnded } from '../../domain/execution.ts'
+import { isExecutionEnded, semanticsVersion } from '../../domain/execution.ts'
 import type { Calendar } from '../../domain/expression.ts'
 import type { InputSource } from '../../domain/fill-input.ts'
 import type { Id } from '../../domain/ids.ts'
@@ -211,7 +211,6 @@ export async function findLastStep(
 export function toRecord(execution: Execution, rows: readonly StepRow[]): ExecutionRecord {
   const { id, requester, startedAt, createdAt, input, ticket } = execution
   return {
-    semanticsVersion: execution.semanticsVersion,
     start: {
       executionId: id,
       tenantId: requester.tenantId,
@@ -221,6 +220,9 @@ export function toRecord(execution: Execution, rows: readonly StepRow[]): Execut
       ticket,
       ...(execution.onBehalfOf !== null && { onBehalfOf: execution.onBehalfOf }),
       ...(execution.customerId !== null && { customerId: execution.customerId }),
+      ...(execution.semanticsVersion < semanticsVersion && {
+        semanticsVersion: execution.semanticsVersion,
+      }),
       ...execution.further,
     },
     rows,
