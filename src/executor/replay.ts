@@ -96,7 +96,7 @@ export function replay(plan: Plan, record: ExecutionRecord): ReplayResult {
       return result(compareEnd(due.kind === 'end' ? due.end : command.end, next, record))
     }
     const isNew = isBeginning(state, command)
-    if (isNew ? next === undefined : isUnseen(state, command, record.rows)) {
+    if (isNew ? next === undefined : isUnseen(state, command, record.rows, closed)) {
       // What somebody else has done is observed; what has become of the wait follows from it.
       if (closed !== undefined) {
         const expected = concludeRecorded(plan, state, closed)
@@ -150,12 +150,20 @@ function isBeginning({ nextOrdinal }: ExecutionState, command: Command): boolean
  * Whether nothing is to be done at a moment but to wait, or nobody was there who did it: what time makes of a wait is
  * recorded when a worker looks, and until then others may be heard.
  */
-function isUnseen(state: ExecutionState, command: Command, rows: readonly StepRow[]): boolean {
+function isUnseen(
+  state: ExecutionState,
+  command: Command,
+  rows: readonly StepRow[],
+  closed: StepRow | undefined,
+): boolean {
   if (command.kind === 'wait') return true
   if (command.kind !== 'record') return false
   const { ordinal, kind, endedAt } = command.row
   const isTimed = kind !== 'tool' && state.waiting.some((row) => row.ordinal === ordinal)
-  return isTimed && (endedAt === null || rows[ordinal - 1]?.endedAt !== endedAt)
+  if (!isTimed) return false
+  const isHeardFirst =
+    closed !== undefined && closed.ordinal !== ordinal && isClosedByOthers(closed)
+  return isHeardFirst || endedAt === null || rows[ordinal - 1]?.endedAt !== endedAt
 }
 
 /** True of a run that goes on, and of one that something outside the definition has ended. */
@@ -168,7 +176,10 @@ function isStillOpen({ status }: StepRow, { kind }: Command): boolean {
   return status === 'waiting' || (status === 'running' && kind === 'record')
 }
 
-/** Of the steps that wait the one that the record shows closed first, as it shows it. */
+/**
+ * Of the steps that wait the one that the record shows closed first, as it shows it. In one millisecond a word comes before
+ * the time: whoever lets the time pass has read all that was said by then.
+ */
 function nextClosed(
   { waiting }: ExecutionState,
   rows: readonly StepRow[],
@@ -178,9 +189,19 @@ function nextClosed(
     const row = rows[ordinal - 1]
     if (row === undefined || row.endedAt === null) continue
     const { endedAt } = row
-    if (first === undefined || endedAt < first.endedAt) first = { ...row, endedAt }
+    const isFirst = first === undefined || endedAt < first.endedAt
+    const isWordFirst = endedAt === first?.endedAt && isClosedByOthers(row)
+    if (first === undefined || isFirst || (isWordFirst && !isClosedByOthers(first))) {
+      first = { ...row, endedAt }
+    }
   }
   return first
+}
+
+/** Whether a word has closed a wait, or the end of a called run, and not the time. */
+function isClosedByOthers({ kind, exchange }: StepRow): boolean {
+  const said = exchange?.at(-1)?.kind
+  return kind === 'call' || said === 'answered' || said === 'approved' || said === 'denied'
 }
 
 /** The row that what was said, or how a called run has ended, makes of a wait; as it was where neither closes it. */

@@ -162,6 +162,21 @@ it('an answer counts when the time of another question was over, and nobody had 
   await expectAgrees(execution.id)
 })
 
+it('a yes in the very millisecond in which the time of another is seen to be over comes first', async () => {
+  tick = 5_000
+  const { execution } = await start(await procedureOf([{ ...approveEach, deadline: '1m' }]))
+  tick = 0
+  const { steps } = await get(execution.id)
+  now = Date.parse(steps.flatMap(({ input }) => Object(input).deadline ?? [])[0]) + 1
+
+  const at = { executionId: execution.id, step: 'yes', iteration: '2' }
+  const { execution: ended } = await operations.approveStep.invoke(app, boss, at)
+
+  expect(ended.reason?.code).toBe('deadline_passed')
+  expect(ended.result).toEqual({ approvedBy: ['boss'] })
+  await expectAgrees(execution.id)
+})
+
 it('an answer counts that comes when not all of a list were asked yet', async () => {
   const key = await procedureOf([askEach])
   await using dying = await dyingAt('after_commit', 2)
