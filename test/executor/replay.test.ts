@@ -189,10 +189,12 @@ const forgeries: readonly Forgery[] = [
     const last = rows.at(-1)
     return last && { rows: [...rows, { ...last, ordinal: last.ordinal + 1 }], end }
   },
-  // A step that is gone. One that still waited when another had ended the run may as well not have been asked yet.
+  // A step that is gone. One that still waited when another had ended the run may as well not have been asked yet, and
+  // where time has ended a run, its time limit may have done so before the step.
   (rows, end) => {
     const isEnded = rows.length > 0 && rows.at(-1)?.status !== 'waiting'
-    return isEnded && end.status !== 'cancelled' ? { rows: rows.slice(0, -1), end } : undefined
+    const isOpenToTime = end.status === 'cancelled' || end.reason?.code === 'deadline_passed'
+    return isEnded && !isOpenToTime ? { rows: rows.slice(0, -1), end } : undefined
   },
   // Another outcome.
   (rows, end) =>
