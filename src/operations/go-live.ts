@@ -7,10 +7,12 @@ import { lockCalledProcedures, lockProcedure } from '../db/queries/procedures.ts
 import {
   findActiveVersion,
   type ProcedureVersion,
+  updateFindings,
   updateVersionStatus,
 } from '../db/queries/versions.ts'
 import type { Definition } from '../domain/definition.ts'
 import { ServiceError } from '../domain/errors.ts'
+import type { Finding } from '../domain/finding.ts'
 import { nextVersionStatus } from '../domain/version.ts'
 import { literalPatterns } from '../search/literal.ts'
 import { callsOf, checkVersion } from './check-version.ts'
@@ -52,7 +54,7 @@ export async function goLive(
   }
   const status = nextVersionStatus(version.status, 'activate')
   await lockCalled(transaction, version.definition)
-  await checkMayGoLive(app, transaction, version)
+  const findings = await checkMayGoLive(app, transaction, version)
   const models = await listMissingModels(transaction, app, version)
   if (models.length > 0) {
     throw new ServiceError('VERSION_NOT_EMBEDDED', { procedureKey, versionNumber, models })
@@ -72,6 +74,8 @@ export async function goLive(
       nextVersionStatus(predecessor.status, 'supersede'),
     )
   }
+  // While it is a draft still: what it goes live with is what this check found, not what the last save did.
+  await updateFindings(transaction, version.id, findings)
   await updateVersionStatus(transaction, version.id, status)
   if (version.definition.internal !== true) {
     const patterns = literalPatterns(version.definition.issuePatterns ?? [])
@@ -86,7 +90,7 @@ export async function goLive(
     by: principal,
   })
   return {
-    version: { ...version, status },
+    version: { ...version, status, findings },
     audit: [
       {
         action: 'version.activated',
@@ -122,12 +126,12 @@ async function lockCalled(transaction: Transaction, definition: Definition): Pro
   }
 }
 
-/** Checks again what was checked at saving, against the tools and procedures of this moment. */
+/** Checks again what was checked at saving, against the tools and procedures of this moment, and gives what is no error. */
 async function checkMayGoLive(
   app: AppContext,
   transaction: Transaction,
   version: ProcedureVersion,
-): Promise<void> {
+): Promise<readonly Finding[]> {
   const { procedureKey, versionNumber } = version
   const findings = await checkVersion(app, transaction, version.definition)
   const problems = findings.filter(({ severity }) => severity === 'error')
@@ -140,4 +144,5 @@ async function checkMayGoLive(
   if (changed.length > 0) {
     throw new ServiceError('VERSION_TOOL_CHANGED', { procedureKey, versionNumber, tools: changed })
   }
+  return findings
 }

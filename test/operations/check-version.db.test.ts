@@ -46,6 +46,31 @@ test('a call is checked against the version that is active, and against none tha
   )
 })
 
+test('what is told of a version is what is found now, and what it went live with', async () => {
+  const findingsOf = async (procedureKey: string) => {
+    const { version } = await operations.getProcedure.invoke(app, callerOf(), { procedureKey })
+    return version.findings.map(({ rule }) => rule)
+  }
+  const activate = (procedureKey: string) =>
+    operations.activateVersion.invoke(app, callerOf(), {
+      procedureKey,
+      versionNumber: 1,
+      seenActive: null,
+    })
+  const step = { key: 'who', action: 'Call', call: 'LATER', with: { email: 'x' } }
+  expect(await create(definitionOf('EARLY', [step]))).toContain('call-unknown steps[0].call')
+  expect(await findingsOf('EARLY')).toContain('call-unknown')
+
+  await create({ ...called, key: 'LATER' })
+  await activate('LATER')
+  expect(await findingsOf('EARLY')).not.toContain('call-unknown')
+  const { findings } = await activate('EARLY')
+
+  expect(findings.map(({ rule }) => rule)).toContain('no-completion-condition')
+  expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
+  expect(await findingsOf('EARLY')).toEqual(findings.map(({ rule }) => rule))
+})
+
 describe('what calls a procedure', () => {
   const schema = (...required: readonly string[]) => ({
     type: 'object',

@@ -191,6 +191,19 @@ export async function updateDraft(
   return row?.revision
 }
 
+/** Writes what was found in a draft, whose content stays as it is. */
+export async function updateFindings(
+  transaction: Transaction,
+  id: Id<'version'>,
+  findings: readonly Finding[],
+): Promise<void> {
+  await transaction
+    .updateTable('procedure_versions')
+    .set({ findings: canonicalJson(findings) })
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+}
+
 /** Moves a version to the next state of its life. The caller holds the procedure's lock. */
 export async function updateVersionStatus(
   transaction: Transaction,
