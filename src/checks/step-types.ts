@@ -39,9 +39,7 @@ export class StepTypes {
   declare(step: Step, output: Type, item?: Type): void {
     this.#outputs.set(step.key, output)
     const isLoop = 'forEach' in step
-    const type = isLoop
-      ? stepType(listType(nullOr(output)), nullOr(output), item)
-      : stepType(output)
+    const type = isLoop ? stepType(listType(nullOr(output)), output, item) : stepType(output)
     this.#types.set(step.key, type)
     this.#all = undefined
   }

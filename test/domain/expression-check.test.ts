@@ -40,6 +40,13 @@ const transaction = typeOfSchema({
   },
 })
 
+const probeSchema = {
+  type: 'object',
+  required: ['serial'],
+  additionalProperties: false,
+  properties: { serial: { type: 'string' }, hours: { type: 'number' } },
+}
+
 const types: ScopeTypes = {
   input: typeOfSchema({
     type: 'object',
@@ -179,6 +186,48 @@ describe('checking an expression', () => {
     ],
   ])('finds in %s: %s', (source, expected) => {
     expect(findings(source, booleanType).join('\n')).toContain(expected)
+  })
+
+  const probes = stepType(listType(anyType), typeOfSchema(probeSchema), typeOfSchema(probeSchema))
+  const blocks = stepType(
+    listType(anyType),
+    typeOfSchema({ anyOf: [probeSchema, { type: 'null' }] }),
+  )
+  const looped = { ...types, steps: { ...types.steps, probes, blocks } }
+  const inLoops = (source: string) =>
+    checkExpression(parsed(source), looped).findings.map(
+      ({ rule, message }) => `${rule}: ${message}`,
+    )
+
+  it.each([
+    'steps.probes.items.filter(i, has(i.output.hours)).map(i, i.output.hours)',
+    'steps.probes.items.filter(i, has(i.output.hours)).map(other, other.output.hours)',
+    "steps.probes.items.filter(i, i.status == 'completed').map(i, i.output.serial)",
+    "steps.probes.items.map(i, i.status == 'completed', i.output.serial)",
+    "steps.probes.items.all(i, i.status == 'completed' && i.output.serial == 'x')",
+    "steps.probes.items.filter(i, i.status == 'completed').sortBy(i, i.output.serial).exists(i, i.output.serial == 'x')",
+    "steps.probes.items.filter(i, i.status == 'completed').filter(i, has(i.output.hours)).map(i, i.output.hours + size(i.output.serial))",
+    'steps.check.output.charges.filter(c, has(c.at)).map(c, size(c.at))',
+  ])('takes what a filter has proven as certain: %s', (source) => {
+    expect(inLoops(source)).toEqual([])
+  })
+
+  it.each([
+    ['steps.probes.items.filter(i, !has(i.output.hours)).map(i, i.output.hours)', 'i.output'],
+    ["steps.probes.items.filter(i, i.status != 'completed').map(i, i.output.serial)", 'i.output'],
+    ["steps.probes.items.filter(i, i.status == 'failed').map(i, i.output.serial)", 'i.output'],
+    ["steps.probes.items.filter(i, i.status == 'completed').map(i, i.output.hours)", 'hours'],
+    ["steps.blocks.items.filter(i, i.status == 'completed').map(i, i.output.serial)", 'i.output'],
+    [
+      "steps.probes.items.exists(i, i.status == 'completed') && steps.probes.items.all(i, i.output.serial == 'x')",
+      'i.output',
+    ],
+    [
+      'steps.probes.items.map(i, i.item).filter(i, i.serial == "x").map(i, i.serial).map(i, i.no)',
+      'i.no',
+    ],
+  ])('takes nothing else as certain: %s', (source, place) => {
+    expect(inLoops(source).join()).toContain(place)
   })
 
   it('gives line and column of what it finds', () => {

@@ -1,9 +1,9 @@
 import type { Expression } from '../expression.ts'
 import { checkComparison, checkMembership, checkOperandNulls } from './check-comparison.ts'
-import { isGuarded, type LinkPath, pathOf, proofsOf } from './reads.ts'
+import { completed, isGuarded, itemProofs, type LinkPath, pathOf, proofsOf } from './reads.ts'
 import { type Finding, Report } from './report.ts'
 import { absentRoot } from './scope.ts'
-import { type ScopeTypes, typeOfRoot } from './scope-types.ts'
+import { hasOutputWhenCompleted, type ScopeTypes, typeOfRoot } from './scope-types.ts'
 import { type MacroNode, type Node, placeWords } from './syntax.ts'
 import {
   anyType,
@@ -142,8 +142,21 @@ class Checker {
   /** `needsValue` is false where a link may be absent, as inside has(), and only its name must be right. */
   read(node: Node, guards: Guards, needsValue: boolean): Type {
     const type = this.#readLink(node, guards, needsValue)
+    return this.#isCertain(node, guards) ? withoutNull(type) : type
+  }
+
+  /** Whether a link is there and not null by what was asked before. */
+  #isCertain(node: Node, guards: Guards): boolean {
     const path = pathOf(node)
-    return path !== undefined && isGuarded(path, guards) ? withoutNull(type) : type
+    if (path === undefined || isGuarded(path, guards)) return path !== undefined
+    if (node.kind !== 'member' || node.name !== 'output' || node.of.kind !== 'variable')
+      return false
+    const item = this.#variables[node.of.slot]
+    return (
+      item !== undefined &&
+      isGuarded(completed(node.of.name), guards) &&
+      hasOutputWhenCompleted(item)
+    )
   }
 
   #readLink(node: Node, guards: Guards, needsValue: boolean): Type {
@@ -202,8 +215,7 @@ class Checker {
     }
     const type = unionOf(found.map((field) => field.type))
     if (!needsValue) return type
-    const path = pathOf(node)
-    const isCertain = path !== undefined && isGuarded(path, guards)
+    const isCertain = this.#isCertain(node, guards)
     const isOptional = found.some((field) => field.optional) || found.length < membersOf(of).length
     if (type.kind === 'any') this.#report.untyped(node)
     else if (isOptional && !isCertain) this.#report.absent(node)
@@ -312,10 +324,10 @@ class Checker {
     const over = this.infer(node.over, guards)
     const item = this.#walkedType(node, over)
     this.#variables[node.slot] = item
-    let inside = guards
+    let inside = [...guards, ...itemProofs(node.over, node.variable)]
     if (node.where !== undefined) {
-      this.#inferAs(node.where, guards, booleanType, node.name)
-      inside = [...guards, ...proofsOf(node.where, true)]
+      this.#inferAs(node.where, inside, booleanType, node.name)
+      inside = [...inside, ...proofsOf(node.where, true)]
     }
     if (node.name === 'map') return listType(this.infer(node.body, inside))
     if (node.name === 'sortBy') {

@@ -98,9 +98,30 @@ function comparisonProofs(node: Node & { kind: 'binary' }, truth: boolean): read
   const isSame = (node.operator === '==') === truth
   if (literal.value === null) return isSame ? [] : [path]
   const [root, key, member] = path
+  if (isSame && isStatusOfVariable(path) && literal.value === 'completed') return [completed(root)]
   if (!isSame || root !== 'steps' || key === undefined || member !== 'status') return []
   if (literal.value === 'completed') return [['steps', key, 'output']]
   return literal.value === 'failed' ? [['steps', key, 'error']] : []
+}
+
+function isStatusOfVariable([root, key, ...further]: LinkPath): boolean {
+  return typeof root === 'string' && !isRoot(root) && key === 'status' && further.length === 0
+}
+
+/** What stands for `x.status == 'completed'`: of the items of a loop it makes `x.output` certain. */
+export function completed(variable: string | number = ''): LinkPath {
+  return [variable, 'status', 'completed']
+}
+
+/** What is certain of each item of a list that was filtered, said of the variable that stands for it. */
+export function itemProofs(list: Node, variable: string): readonly LinkPath[] {
+  if (list.kind !== 'macro' || (list.name !== 'filter' && list.name !== 'sortBy')) return []
+  const before = itemProofs(list.over, variable)
+  if (list.name === 'sortBy') return before
+  const proven = proofsOf(list.body, true).flatMap(([root, ...links]): readonly LinkPath[] =>
+    root === list.variable ? [[variable, ...links]] : [],
+  )
+  return [...before, ...proven]
 }
 
 /** `size(list) == 2`, `size(list) > 1` and `size(list) >= 2` make the first two items of a list certain. */

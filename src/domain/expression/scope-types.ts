@@ -3,13 +3,16 @@ import { failureKinds, readableCodes } from '../failure.ts'
 import type { Root } from './scope.ts'
 import {
   anyType,
+  isNullable,
   listType,
+  nullType,
   numberType,
   objectType,
   optional,
   stringType,
   type Type,
   timestampType,
+  unionOf,
 } from './type.ts'
 
 /** The types of what an expression may read. */
@@ -47,13 +50,10 @@ const errorType: Type = objectType({
  * The type of `steps.KEY` for a step with an output of this type. That a step may not have completed is no matter of
  * types: `Read.guards` tells where an expression has made sure of it.
  *
- * With `forEach`, `round` is the type of the output of one round, and `item` that of the item it was for.
+ * With `forEach`, `round` is the type of the output of a round that completed, and `item` that of the item it was for.
  */
 export function stepType(output: Type, round?: Type, item: Type = anyType): Type {
-  const items =
-    round === undefined
-      ? {}
-      : { items: listType(objectType({ item, status: statusType, output: optional(round) })) }
+  const items = round === undefined ? {} : { items: listType(roundType(item, round)) }
   return objectType({
     status: statusType,
     attempts: numberType,
@@ -61,6 +61,22 @@ export function stepType(output: Type, round?: Type, item: Type = anyType): Type
     error: optional(errorType),
     ...items,
   })
+}
+
+/** By the type of an item of `items`, that of its output once it has completed. */
+const completedOutputs = new WeakMap<Type, Type>()
+
+function roundType(item: Type, output: Type): Type {
+  const given = optional(unionOf([output, nullType]))
+  const type = objectType({ item, status: statusType, output: given })
+  completedOutputs.set(type, output)
+  return type
+}
+
+/** Whether a type is that of the items of a loop, and such an item has an output whenever its status is `completed`. */
+export function hasOutputWhenCompleted(type: Type): boolean {
+  const output = completedOutputs.get(type)
+  return output !== undefined && !isNullable(output)
 }
 
 const ticketType: Type = objectType({
