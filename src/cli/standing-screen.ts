@@ -41,9 +41,12 @@ function waitLines(
   }
   const deadline = deadlineText(step)
   const until = deadline === null ? '' : `, until ${deadline}`
-  const text = `with ${wordText(step)} at step ${name}${until}${cancels}`
+  const word = `with ${wordText(step)} at step ${name}${until}${cancels}`
+  if (step.notYou !== undefined) {
+    return [labelled(terminal, 'Goes on', `${word}; somebody else must decide: ${step.notYou}`)]
+  }
   const commands = nextCommands(id, step).map((command) => `${label(terminal, '')}${command}`)
-  return [labelled(terminal, 'Goes on', text), ...commands]
+  return [labelled(terminal, 'Goes on', word), ...commands]
 }
 
 function wordText(step: Step): string {

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import type { SaidOutput, stepOutput } from '../operations/step-output.ts'
+import { answerOption } from './answer-form.ts'
 import { countText, instantText, valueLine } from './value-line.ts'
 
 type Step = z.infer<typeof stepOutput>
@@ -8,7 +9,7 @@ type Step = z.infer<typeof stepOutput>
 type ShownSaid = SaidOutput
 
 /** A step that waits, as far as it is told to people. */
-export type ShownWait = Pick<Step, 'key' | 'iteration' | 'kind' | 'input' | 'exchange'>
+export type ShownWait = Pick<Step, 'key' | 'iteration' | 'kind' | 'input' | 'exchange' | 'answer'>
 
 /** A step as people read and type it: `code`, in a loop `code[3]`. */
 export function stepName(key: string, iteration: string): string {
@@ -128,9 +129,7 @@ export function nextCommands(executionId: string, step: ShownWait): readonly str
   const round = step.iteration === '' ? '' : ` --iteration ${step.iteration}`
   const place = `${executionId} ${step.key}${round}`
   if (step.kind === 'ask') {
-    // Words that were no answer once are better put into the form that is asked for.
-    const isUnfit = step.exchange.at(-1)?.kind === 'unfit'
-    return [`stepwarden executions answer ${place} ${isUnfit ? "--answer '…'" : '--text "…"'}`]
+    return [`stepwarden executions answer ${place} ${answerOption(step.answer)}`]
   }
   const hash = hashOfShown(step)
   const shown = hash === undefined ? '' : ` --shown ${hash}`

@@ -18,7 +18,6 @@ import {
 } from './command.ts'
 import { dueText, overdueOption } from './due-text.ts'
 import { usageError } from './failures.ts'
-import { labelled } from './labels.ts'
 import { freeLeft } from './left-runs.ts'
 import { readValue } from './read-text.ts'
 import { endScreen, stepLines } from './run-screen.ts'
@@ -38,7 +37,7 @@ const list = operationCommand({
   options: [
     {
       usage: '--mine',
-      text: 'only those that ask a role or group of yours, or the customer',
+      text: 'only those that ask a role or group of yours, or the customer, and that you may decide',
     },
     { usage: '--execution <ID>', text: 'only those of this execution, exec_…' },
     overdueOption,
@@ -203,8 +202,8 @@ function spokenScreen(terminal: Terminal, output: RunOutput, ref: WaitRef): stri
   const spoken = findStep(output, ref)
   const last = spoken && saidAt(spoken).at(-1)
   if (spoken?.status === 'waiting' && last?.kind === 'unfit') {
-    const text = `the words were kept, and the question stays open: ${last.problems.join('; ')}`
-    return [labelled(terminal, 'Not fitting', text), endScreen(terminal, output)].join('\n')
+    const text = `The words do not fit and were kept: ${last.problems.join('; ')}`
+    return [terminal.wrap(text, 2), endScreen(terminal, output)].join('\n')
   }
   const followed = output.steps.filter(({ sequence }) => sequence >= (spoken?.sequence ?? 0))
   return [...stepLines(terminal, followed), endScreen(terminal, output)].join('\n')

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { speaksFor, whyNotApproving } from '../domain/asked.ts'
+import { speaksFor } from '../domain/asked.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { nameOf, type Said } from '../domain/execution.ts'
 import { isJsonObject } from '../domain/json.ts'
@@ -9,6 +9,7 @@ import { defineOperation } from './define.ts'
 import { runOutput } from './execution-output.ts'
 import { waitRef } from './shapes.ts'
 import { type Heard, speakerOf, speakTo, type Word, wordErrors } from './speak.ts'
+import { whyNotJudging } from './wait-output.ts'
 
 type Judgement = Extract<Said, { readonly kind: 'approved' | 'denied' }>
 
@@ -72,15 +73,7 @@ function mayJudge({ node, row, rows, state, execution }: Heard, principal: Princ
   if (node.kind !== 'approval') {
     throw new ServiceError('WAIT_DIFFERS', { ...at, needs: 'It asks for an answer.' })
   }
-  const { notBy = [] } = node.step
-  const { requester, onBehalfOf } = state.start
-  const why = whyNotApproving(node.step.approval, principal, {
-    requesters: [requester.id, ...(onBehalfOf === undefined ? [] : [onBehalfOf])],
-    others: rows
-      .filter(({ stepKey }) => notBy.includes(stepKey))
-      .flatMap(({ exchange = [] }) => exchange),
-    exchange: row.exchange ?? [],
-  })
+  const why = whyNotJudging(node.step, principal, state.start, row, rows)
   if (why !== undefined) throw new ServiceError('NOT_ASKED', { ...at, why })
 }
 

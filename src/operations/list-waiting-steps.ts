@@ -23,7 +23,9 @@ export const listWaitingSteps = defineOperation({
     mine: z
       .boolean()
       .default(false)
-      .describe('Only those that ask one of your roles or groups, or the customer'),
+      .describe(
+        'Only those that ask one of your roles or groups, or the customer, without the approvals of what you have asked for yourself or have approved already',
+      ),
     overdue: overdueFilter,
   }),
   output: z.object({
@@ -62,7 +64,7 @@ export const listWaitingSteps = defineOperation({
       after: cursor === undefined ? undefined : placeOf(cursor),
       executionId: id,
       ...(overdue && { overdueAt: new Date(now) }),
-      ...(mine && { from: forCustomer ? [...own, 'customer'] : own }),
+      ...(mine && { from: forCustomer ? [...own, 'customer'] : own, judge: principal }),
     })
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)

@@ -16,6 +16,7 @@ import type { OperationContext } from './define.ts'
 import { type RunDetailOutput, type RunOutput, toRunOutput } from './execution-output.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
+import { toWaitOutput } from './wait-output.ts'
 
 /**
  * The whole record of an execution.
@@ -23,7 +24,7 @@ import { replyToExecution } from './reply-to-execution.ts'
  * @throws ServiceError `EXECUTION_NOT_FOUND`.
  */
 export async function readRun(
-  { app, db }: OperationContext,
+  { app, caller, db }: OperationContext,
   id: Id<'execution'>,
 ): Promise<RunOutput> {
   const execution = await findExecution(db.kysely, id)
@@ -31,7 +32,11 @@ export async function readRun(
   const plan = await planOfExecution(app, db, execution)
   const actions = new Map([...plan.nodes.values()].map(({ key, step }) => [key, step.action]))
   const rows = await listSteps(db.kysely, id)
-  return toRunOutput(execution, rows, actions, await replyOf(app, db, execution), app.clock.now())
+  const reply = await replyOf(app, db, execution)
+  const run = toRunOutput(execution, rows, actions, reply, app.clock.now())
+  if (!rows.some(({ status }) => status === 'waiting')) return run
+  const told = rows.map((row) => toWaitOutput(plan, caller.principal, execution, row, rows))
+  return { ...run, steps: run.steps.map((step, index) => ({ ...step, ...told[index] })) }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Said, StepRow } from '../domain/execution.ts'
 import { failureKinds } from '../domain/failure.ts'
+import type { JsonSchema } from '../domain/json.ts'
 import { withoutMarks } from '../domain/sensitive-value.ts'
 import { anyJson, instant } from './shapes.ts'
 
@@ -48,6 +49,14 @@ export const stepOutput = z.object({
     .array(z.custom<SaidOutput>())
     .readonly()
     .describe('What was said while it waited: kind, at (RFC 3339), by, and what else there is'),
+  answer: z
+    .custom<JsonSchema>()
+    .optional()
+    .describe('Of an ask that waits, the JSON Schema that its answer must fit'),
+  notYou: z
+    .string()
+    .optional()
+    .describe('Of a step that waits, why its word is not yours to give; absent: it is'),
   startedAt: instant,
   endedAt: instant.nullable(),
 })

@@ -78,6 +78,21 @@ describe('the screen of a step that waits says', () => {
     expect(text).toContain(`stepwarden executions deny ${shownExecution.id} yes --comment "…"`)
   })
 
+  test('that somebody else must decide, without a command that would be refused', () => {
+    const text = shown({ ...approving, notYou: 'it asks the group desk' })
+
+    expect(text.replaceAll(/\n +/g, ' ')).toContain(
+      'Goes on     with a yes or a no of the group desk at step yes; somebody else must decide: it asks the group desk',
+    )
+    expect(text).not.toContain('stepwarden executions approve')
+  })
+
+  test('the form of an answer that is no word', () => {
+    const answer = { type: 'object', properties: { amount: { type: 'number' } } }
+
+    expect(shown({ ...asking, answer })).toContain(`--iteration 3 --answer '{"amount": …}'`)
+  })
+
   test('what was said meanwhile, by whom and when', () => {
     const unfit = { kind: 'unfit', at, by, text: 'no idea', problems: ['answer: is no code'] }
     const bot = { id: 'bot', kind: 'ai' }

@@ -60,8 +60,8 @@ test('a question is listed, keeps words that do not fit, and goes on with the an
 
   const unfit = await run('executions', 'answer', id, 'code', '--text', 'I see nothing')
   expect(unfit).toMatchObject({ exitCode: 0, stderr: '' })
-  expect(unfit.stdout).toMatch(/^Not fitting .*the question stays open: .*\^\[0-9\]\{4\}\$/)
-  expect(unfit.stdout).toContain(`stepwarden executions answer ${id} code --answer '…'`)
+  expect(unfit.stdout).toMatch(/^The words do not fit and were kept: .*\^\[0-9\]\{4\}\$/)
+  expect(unfit.stdout).toContain(`stepwarden executions answer ${id} code --text "…"`)
 
   const listed = await run('executions', 'waiting', '--mine', '--execution', id)
   expect(listed.stdout).toMatch(
@@ -99,9 +99,18 @@ test('an approval is taken from somebody else, and only of what they have seen',
 test('who has started a run is told who else may approve it', async () => {
   const [own, desked] = await session(start('APPROVES'), start('DESK'))
 
+  const shown = await run('executions', 'show', own.execution.id)
+  const listed = await run('executions', 'waiting')
+  const listedMine = await run('executions', 'waiting', '--mine')
   const mine = await run('executions', 'approve', own.execution.id, 'yes')
   const theirs = await run('executions', 'deny', desked.execution.id, 'desk', '--json')
 
+  expect(shown.stdout.replaceAll(/\n +/g, ' ')).toMatch(
+    /Goes on +with a yes or a no of the role approver at step yes, until .*; somebody else must decide: nobody approves what they have asked for themselves/,
+  )
+  expect(shown.stdout).not.toContain('stepwarden executions approve')
+  expect(listed.stdout).toContain(own.execution.id)
+  expect(listedMine.stdout).not.toContain(own.execution.id)
   expect(mine).toMatchObject({ exitCode: 5, stdout: '' })
   expect(mine.stderr).toMatch(/asked for themselves\. This run was started by or for '.+'/)
   expect(mine.stderr).toContain(`'stepwarden executions cancel ${own.execution.id}' ends the run`)

@@ -218,6 +218,39 @@ describe('an approval', () => {
     expect(await agrees(execution.id)).toBe(true)
   })
 
+  it('is listed and told as theirs to whoever may decide it alone', async () => {
+    const key = await procedureOf({
+      steps: steps.map((s) => ('show' in s ? { ...s, quorum: 2 } : s)),
+    })
+    const { execution } = await start(key, { input: { amount: 700 } })
+    const ref = { executionId: execution.id, step: 'yes' }
+    const forAnn = await operations.startExecution.invoke(app, as('boss', ['agent']), {
+      procedureKey: key,
+      input: { amount: 1 },
+      onBehalfOf: 'ann',
+    })
+    const requester = as('ann', ['agent', 'approver'], ['refund-desk'])
+    const bot = as('bot', ['approver'], ['refund-desk'], 'ai')
+    const isMine = async (caller: typeof boss, executionId: string) => {
+      const query = { executionId, mine: true }
+      const { items } = await operations.listWaitingSteps.invoke(app, caller, query)
+      const run = await operations.getExecution.invoke(app, caller, { executionId })
+      const isTold = run.steps.some(({ status, notYou }) => status === 'waiting' && !notYou)
+      expect(isTold).toBe(items.length > 0)
+      return isTold
+    }
+
+    expect(await isMine(requester, execution.id)).toBe(false)
+    expect(await isMine(requester, forAnn.execution.id)).toBe(false)
+    expect(await isMine(boss, forAnn.execution.id)).toBe(false)
+    expect(await isMine(bot, execution.id)).toBe(false)
+    expect(await isMine(boss, execution.id)).toBe(true)
+
+    await operations.approveStep.invoke(app, boss, ref)
+    expect(await isMine(boss, execution.id)).toBe(false)
+    expect(await isMine(chief, execution.id)).toBe(true)
+  })
+
   it('goes on after a no where the playbook says so, and a late yes does nothing', async () => {
     const { execution } = await start(await procedureOf({ steps }), { input: { amount: 700 } })
     const ref = { executionId: execution.id, step: 'yes' }

@@ -3,6 +3,7 @@ import { canonicalJson, storedValue } from '../../domain/canonical.ts'
 import type { Said, StepRow } from '../../domain/execution.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Json } from '../../domain/json.ts'
+import type { Principal } from '../../domain/principal.ts'
 import type { Db, Transaction } from '../connect.ts'
 
 /**
@@ -77,6 +78,8 @@ export async function listWaitingSteps(
     readonly executionId?: string | undefined
     /** Whom they ask; `confirm` are writes of guided runs. */
     readonly from?: readonly string[] | undefined
+    /** Without the approvals that this one may not decide, whatever they ask for. */
+    readonly judge?: Pick<Principal, 'id' | 'kind'> | undefined
     /** Those of cases that are late at this instant. */
     readonly overdueAt?: Date | undefined
   },
@@ -111,7 +114,7 @@ export async function listWaitingSteps(
     .orderBy('s.execution_id')
     .orderBy('s.ordinal')
     .limit(page.limit)
-  const { after, executionId, from, overdueAt } = page
+  const { after, executionId, from, judge, overdueAt } = page
   if (overdueAt !== undefined) query = query.where('e.due_at', '<', overdueAt)
   if (after !== undefined) {
     query = query.where(
@@ -123,6 +126,15 @@ export async function listWaitingSteps(
     // A write of a guided run asks the agent, whatever is in its input.
     query = query.where(
       sql<boolean>`CASE s.kind WHEN 'tool' THEN 'agent' ELSE s.input ->> 'from' END = ANY(${from})`,
+    )
+  }
+  if (judge !== undefined) {
+    const approved = canonicalJson([{ kind: 'approved', by: { id: judge.id } }])
+    // Whom a step leaves out by notBy stands in the definition alone, and is told when they look at it.
+    query = query.where(
+      sql<boolean>`(s.kind <> 'approval' OR (${judge.kind === 'human'}
+        AND e.requester ->> 'id' <> ${judge.id} AND e.on_behalf_of IS DISTINCT FROM ${judge.id}
+        AND NOT coalesce(s.exchange @> ${approved}::jsonb, false)))`,
     )
   }
   const rows = await query.execute()
