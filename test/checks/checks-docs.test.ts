@@ -135,3 +135,21 @@ describe('docs/checks.md', () => {
     }
   })
 })
+
+const language = readFileSync(new URL('../../docs/language.md', import.meta.url), 'utf8')
+
+test('the waits of docs/language.md are steps that draw nothing', () => {
+  const steps = readDocument(blockOf(language, 'waits') ?? '', { name: 'docs/language.md' }).value
+
+  const definition = requireDefinition({ ...base, steps })
+
+  expect(checkDefinition(definition, findContract, findProcedure)).toEqual([])
+})
+
+test('the whole example of docs/language.md draws nothing', () => {
+  const example = readDocument(blockOf(language, 'complete') ?? '', { name: 'docs/language.md' })
+
+  const definition = requireDefinition(example.value)
+
+  expect(checkDefinition(definition, findContract, findProcedure)).toEqual([])
+})

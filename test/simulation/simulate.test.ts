@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { readDocument } from '../../src/documents/read-document.ts'
 import type { Definition } from '../../src/domain/definition.ts'
 import type { ExecutionStart } from '../../src/domain/execution.ts'
@@ -98,6 +98,41 @@ describe('the examples of docs/scenarios.md', () => {
       expect(scenarios.length).toBeGreaterThan(0)
     },
   )
+})
+
+test('the whole example of docs/language.md runs to its end', () => {
+  const page = readFileSync(new URL('docs/language.md', root), 'utf8')
+  const text = /```yaml complete\n(.*?)```/s.exec(page)?.[1] ?? ''
+  const refund = (state: string) => ({ output: { state, etaBusinessDays: 2 } })
+  const scenario = {
+    name: 'It arrives',
+    input: { transactionId: 'TXN-A-001', others: ['TXN-A-002', 'TXN-A-003'] },
+    steps: {
+      how_much: { answer: { amount: 250 } },
+      approve: { says: 'approved' },
+      'look_up[0]': refund('processing'),
+      'look_up[1]': { fails: 'refused' },
+      submitted: [refund('submitted'), refund('processing')],
+      look_again: [refund('processing'), refund('refunded')],
+      tell: { output: { notified: true, message: 'sent' } },
+    },
+    expect: {
+      end: 'resolved',
+      sent: {
+        tell: {
+          message: 'Your refund has arrived. A credit of 250 USD follows, and 1 more refunds.',
+        },
+      },
+    },
+  }
+
+  const plan = deskPlan(requireDefinition(readDocument(text, { name: 'docs/language.md' }).value))
+  const { scenarios } = runScenarios(
+    plan,
+    scenariosIn({ procedure: 'CREDIT_FOR_DELAY', scenarios: [scenario] }),
+  )
+
+  expect(scenarios).toMatchObject([{ ok: true, differences: [], stop: null, problems: [] }])
 })
 
 describe('a simulated run', () => {
