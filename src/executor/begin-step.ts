@@ -153,7 +153,7 @@ function beginTool(plan: Plan, state: ExecutionState, node: ToolNode, row: StepR
     if (isPerCustomer) {
       return fail(
         'limit_exceeded',
-        `'${name}' is limited per customer, and this run names none; start it with a customer id.`,
+        `'${name}' is limited per customer, and this run names none; start it with one: --customer ID, or customerId in a call.`,
       )
     }
   }

@@ -124,7 +124,7 @@ describe('a limit per customer', () => {
     const run = await pay(await procedureWith('pay'), 1, null)
 
     expect(run.execution.reason).toMatchObject({ code: 'limit_exceeded', stepKey: 'pay' })
-    expect(run.execution.reason?.message).toContain('names none')
+    expect(run.execution.reason?.message).toContain('names none; start it with one: --customer ID')
   })
 
   it('begins anew with its window', async () => {
