@@ -91,3 +91,13 @@ test('tells the mistakes of all files at once, and saves none of them', async ()
   const same = await imports('data-of-none', support, twice)
   expect(same.stderr).toContain(`which is the key of ${support} as well`)
 })
+
+test('says of a file of scenarios which command takes it', async () => {
+  const scenarios = file('scenarios.yaml', 'procedure: REFUND_STATUS\nscenarios: []\n')
+
+  const refused = await imports('data-of-none', '--dry-run', scenarios)
+
+  expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
+  expect(refused.stderr).toContain('is a file of scenarios and no procedure')
+  expect(refused.stderr).toContain(`'stepwarden simulate PLAYBOOK ${scenarios}' runs them`)
+})
