@@ -101,3 +101,21 @@ test('says of a file of scenarios which command takes it', async () => {
   expect(refused.stderr).toContain('is a file of scenarios and no procedure')
   expect(refused.stderr).toContain(`'stepwarden simulate PLAYBOOK ${scenarios}' runs them`)
 })
+
+test('a finding without its file says that its column is one of the expression', async () => {
+  const steps = '\n  - key: a\n    action: A\n    compute: { b: steps.none.output }\n'
+  const definition = `key: FOUND\nname: Found\ndescription: Found\ninternal: true\nsteps:${steps}`
+  const found = file('found.yaml', definition)
+  const { stdout } = await runCli(['chat'], {
+    dataDir: join(folder, 'found'),
+    input: [
+      `/procedures import ${found}`,
+      '/procedures show FOUND',
+      '/procedures activate FOUND 1',
+    ].join('\n'),
+  })
+
+  const place = /steps\[0\]\.compute\.b: .*\n?.*\(column 7 of the\s+expression\)/g
+  expect(stdout.match(place)?.length).toBeGreaterThanOrEqual(2)
+  expect(stdout).not.toContain('line 1, column')
+})
