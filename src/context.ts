@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url'
 import { createDeskTools } from '../seeds/desk-tools.ts'
 import type { Config } from './config/config.ts'
-import { type Database, openDatabase } from './db/connect.ts'
-import { isOutage } from './db/database-errors.ts'
+import { type Database, type DatabaseConfig, openDatabase } from './db/connect.ts'
+import { databaseName, explainOutage, isOutage } from './db/database-errors.ts'
 import { createJournal } from './db/journal.ts'
 import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
@@ -139,6 +139,11 @@ async function openEmbedders(
     })),
   )
   return embedders
+}
+
+/** What failed, for people: an outage of the database says so; all else comes back as it is. */
+export function explainFailure(error: unknown, database: DatabaseConfig): unknown {
+  return explainOutage(error, 'url' in database ? databaseName(database.url) : database.dataDir)
 }
 
 async function hostedReplyModel(

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import { type DatabaseConfig, type ModelOptions, readModelOptions } from './config/config.ts'
-import { type AppContext, type ContextOptions, openContext } from './context.ts'
-import { ServiceError } from './domain/errors.ts'
+import { type AppContext, type ContextOptions, explainFailure, openContext } from './context.ts'
+import { isServiceError, ServiceError } from './domain/errors.ts'
 import type { StepRow } from './domain/execution.ts'
 import type { Principal } from './domain/principal.ts'
+import { createLogger, type Logger } from './logger.ts'
 import { carryOnAll } from './operations/carry-out.ts'
 import { operations } from './operations/registry.ts'
 import { startWorking, type Working, type WorkOptions } from './operations/work.ts'
@@ -67,9 +68,12 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
     ...(embeddingModel !== undefined && { embeddingModel }),
     ...(embeddingDimensions !== undefined && { embeddingDimensions }),
   })
-  const app = await openContext({ database, tenantId: 'default', logLevel, ...models }, rest)
+  const rim = rimOf(database, createLogger(logLevel))
+  const app = await rim(() =>
+    openContext({ database, tenantId: 'default', logLevel, ...models }, rest),
+  )
   try {
-    if (recover) await carryOnAll(app)
+    if (recover) await rim(() => carryOnAll(app))
   } catch (error) {
     await app[Symbol.asyncDispose]()
     throw error
@@ -95,8 +99,8 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
     }
   }
   return {
-    as: (principal, onSteps) => clientOf(app, principal, onSteps),
-    recover: () => carryOnAll(app),
+    as: (principal, onSteps) => clientOf(app, rim, principal, onSteps),
+    recover: () => rim(() => carryOnAll(app)),
     work,
     async [Symbol.asyncDispose]() {
       isOpen = false
@@ -105,8 +109,25 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
   }
 }
 
+type Rim = <T>(run: () => Promise<T>) => Promise<T>
+
+/** Where whatever fails becomes an error of ours, the one of the driver its cause. */
+function rimOf(database: DatabaseConfig, log: Logger): Rim {
+  return async (run) => {
+    try {
+      return await run()
+    } catch (error) {
+      const explained = explainFailure(error, database)
+      if (isServiceError(explained)) throw explained
+      log.error({ err: error }, 'an unexpected error')
+      throw new ServiceError('INTERNAL', {}, { cause: error })
+    }
+  }
+}
+
 function clientOf(
   app: AppContext,
+  rim: Rim,
   principal: Principal,
   onSteps: ((rows: readonly StepRow[]) => void) | undefined,
 ): Client {
@@ -115,7 +136,7 @@ function clientOf(
   return Object.fromEntries(
     Object.entries(operations).map(([name, operation]) => [
       name,
-      (input: unknown) => operation.invoke(app, caller, input),
+      (input: unknown) => rim<unknown>(() => operation.invoke(app, caller, input)),
     ]),
   ) as unknown as Client
 }

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { expect, it } from 'vitest'
 import { createStepwarden, type Principal } from '../src/index.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
@@ -30,4 +31,33 @@ it('on a server the library takes on no run that it was not asked for, unless it
 
   await using _service = await createStepwarden({ ...options, recover: true })
   expect(await status()).toBe('completed')
+})
+
+it('a connection that is cut, or a statement that is ended, says that the database is away', async () => {
+  await using stepwarden = await createStepwarden({ database, embedder: ngramEmbedder })
+  const admin = new pg.Client('url' in database ? database.url : '')
+  await admin.connect()
+  const lockedOut = async (end: string, caught: (error: unknown) => void) => {
+    await admin.query('BEGIN')
+    await admin.query('LOCK TABLE procedures IN ACCESS EXCLUSIVE MODE')
+    const failed = stepwarden.as(ann).listProcedures({}).catch(caught)
+    const waiting = `FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'`
+    await expect
+      .poll(async () => (await admin.query(`SELECT ${waiting}`)).rowCount, { interval: 20 })
+      .toBe(1)
+    await admin.query(`SELECT ${end}(pid) ${waiting}`)
+    await failed
+    await admin.query('ROLLBACK')
+  }
+  const errors: unknown[] = []
+
+  await lockedOut('pg_cancel_backend', (error) => errors.push(error))
+  await lockedOut('pg_terminate_backend', (error) => errors.push(error))
+  await admin.end()
+
+  expect(errors).toMatchObject([
+    { name: 'ServiceError', code: 'DATABASE_UNAVAILABLE', cause: { code: '57014' } },
+    { name: 'ServiceError', code: 'DATABASE_UNAVAILABLE', cause: { code: '57P01' } },
+  ])
 })

@@ -21,7 +21,11 @@ export function checkCall(check: DefinitionCheck, step: CallStep, path: Path): T
     check.add('call-unknown', at, message)
     return undefined
   }
-  if (found === 'unknown') return undefined
+  if (found === 'unknown') {
+    const message = `${step.call} is not among what was given, so nothing of the call was checked; give it as well, or save the draft, which is checked against the active versions`
+    check.add('call-unchecked', at, message)
+    return undefined
+  }
   const { cycle, levels } = follow(check, step.call)
   if (cycle !== undefined) {
     const message = `${[key, ...cycle].join(' calls ')}, without end; take one of the calls away`

@@ -54,6 +54,7 @@ export const rules = {
   untyped: warning('a value that no schema describes'),
   'never-holds': warning('a condition that can never hold'),
   'never-resolves': warning('a playbook that no way leads through to its end'),
+  'call-unchecked': warning('a call of a procedure that is not among what was given'),
   'choice-missing': warning('a `choose` over listed values that leaves one of them out'),
   'unguarded-write': warning('a write that is not idempotent, and that no condition guards'),
   'text-sourced-guard': warning('a guard of a write that the customer’s text could satisfy'),

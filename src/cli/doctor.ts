@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { AppContext } from '../context.ts'
+import { type AppContext, loadToolRegistry } from '../context.ts'
 import {
   countResting,
   countUnattended,
@@ -92,6 +92,13 @@ async function examine(shell: Shell): Promise<readonly Check[]> {
     return ok(`tenant ${tenantId}; tools of ${toolModule}; log level ${logLevel}`)
   })
   if (!isConfigured) return checks
+  const areLoaded = await look(checks, 'tools', async () => {
+    const names = [...(await loadToolRegistry(shell.config)).current.keys()]
+    return names.length === 0
+      ? warn('none is registered, so no playbook can do anything; see docs/tools.md')
+      : ok(names.join(', '))
+  })
+  if (!areLoaded) return checks
 
   const { database } = shell.config
   if ('dataDir' in database && !existsSync(database.dataDir)) {
@@ -136,12 +143,6 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
       ? ok(tenantId)
       : fail(`there is no tenant '${tenantId}'; STEPWARDEN_TENANT names the one to work for`),
   )
-  await look(checks, 'tools', async () => {
-    const names = [...app.tools.current.keys()]
-    return names.length === 0
-      ? warn('none is registered, so no playbook can do anything; see docs/tools.md')
-      : ok(names.join(', '))
-  })
   await look(checks, 'playbooks', () => examinePlaybooks(shell, app))
   await look(checks, 'search', async () => {
     const selection = await shell.call(searchProcedures, { issue: 'doctor' })

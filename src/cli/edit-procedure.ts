@@ -116,7 +116,7 @@ export function savedAnswer(
     output: { ...saved, findings },
     screen: [
       `Version ${saved.versionNumber} of ${saved.procedureKey} ${what}.`,
-      findingsScreen(terminal, findings),
+      findingsScreen(terminal, findings, document !== undefined),
     ].join('\n'),
   }
 }

@@ -78,12 +78,16 @@ async function importAll(
       shell.terminal.notice(`Left out, because it is no procedure: ${file}`)
       continue
     }
-    const result = importDefinition(value, (name) => tools.find(name) !== undefined)
     const refuse = (found: readonly Problem[]) => {
       const located = document.locate(found)
       if (files.length === 1) problems.push(...located)
       else problems.push(...located.map((one) => ({ ...one, path: `${file} ${one.path}`.trim() })))
     }
+    if (isScenarioFile(value)) {
+      refuse([{ path: '', message: scenarioFileText(file) }])
+      continue
+    }
+    const result = importDefinition(value, (name) => tools.find(name) !== undefined)
     if ('problems' in result) {
       refuse(result.problems)
       continue
@@ -101,6 +105,14 @@ async function importAll(
     throw usageError('There is no procedure in what was given.', 'Name a file or another folder.')
   }
   return imported
+}
+
+function isScenarioFile(value: unknown): boolean {
+  return isJsonObject(value) && 'scenarios' in value && !('steps' in value || 'Steps' in value)
+}
+
+function scenarioFileText(file: string): string {
+  return `is a file of scenarios and no procedure; 'stepwarden simulate PLAYBOOK ${file}' runs them, and 'stepwarden procedures scenarios KEY NUMBER --set ${file}' keeps them with a draft`
 }
 
 /** The definitions as YAML on standard output; what is to be said of them beside it. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Problem } from '../domain/problem.ts'
+import { innerPlaceText, type Problem, placeText } from '../domain/problem.ts'
 import type { Choice, Condition, Step } from '../domain/step.ts'
 import { stepKind } from '../domain/step.ts'
 import type { getProcedure } from '../operations/get-procedure.ts'
@@ -69,8 +69,15 @@ export function procedureScreen(
     .join('\n\n')
 }
 
-/** What a version's checks found: how many, each in a line, and what that means for its activation. */
-export function findingsScreen(terminal: Terminal, findings: readonly Finding[]): string {
+/**
+ * What a version's checks found: how many, each in a line, and what that means for its activation. `isInFile`: their places
+ * are those in a file, and not within the expression at the path.
+ */
+export function findingsScreen(
+  terminal: Terminal,
+  findings: readonly Finding[],
+  isInFile = false,
+): string {
   const errors = findings.filter(({ severity }) => severity === 'error').length
   const warnings = findings.length - errors
   if (findings.length === 0) return `${terminal.style('good', '✓')} The checks found nothing.`
@@ -81,13 +88,13 @@ export function findingsScreen(terminal: Terminal, findings: readonly Finding[])
   const meaning = errors > 0 ? '; it cannot go live before the errors are gone' : ''
   return [
     `The checks found ${counts.join(' and ')}${meaning}:`,
-    ...findings.map((finding) => findingLine(terminal, finding)),
+    ...findings.map((finding) => findingLine(terminal, finding, isInFile)),
   ].join('\n')
 }
 
-function findingLine(terminal: Terminal, finding: Finding): string {
-  const { severity, rule, path, message, line, column } = finding
-  const place = line === undefined ? '' : ` (line ${line}, column ${column ?? 1})`
+function findingLine(terminal: Terminal, finding: Finding, isInFile = false): string {
+  const { severity, rule, path, message } = finding
+  const place = isInFile ? placeText(finding) : innerPlaceText(finding)
   const lead = terminal.style(severity === 'error' ? 'bad' : 'care', severity)
   const where = path === '' ? '' : `${path}: `
   return `  ${lead} ${terminal.wrap(`${where}${message}${place} [${rule}]`, 10)}`

@@ -62,7 +62,8 @@ export const simulate: Command = {
   ],
   notes: [
     'Files of both sorts are told apart by what stands in them: a scenario file has procedure and scenarios.',
-    'It exits with 0 when every scenario is as expected, and with 1 when one is not. docs/scenarios.md has the format.',
+    'It exits with 0 when every scenario is as expected, with 1 when one is not, and with 2 when a file cannot be read as',
+    'one or the other: then nothing is run. docs/scenarios.md has the format.',
   ].join('\n'),
   async run(shell, given) {
     const tools = await loadToolRegistry(shell.config)
@@ -71,6 +72,13 @@ export const simulate: Command = {
       shell,
       listDocumentFiles([...given.list('FILE'), ...(extra === undefined ? [] : [extra])]),
     )
+    if (found.problems.length > 0) {
+      return {
+        output: { ok: false, problems: found.problems, procedures: [] },
+        screen: found.problems.map(problemLine).join('\n'),
+        exitCode: exitCodes.invalid[0],
+      }
+    }
     const runs = found.playbooks.flatMap((playbook) => runPlaybook(playbook, tools, found))
     const isGood = found.problems.length === 0 && runs.every(({ report }) => report.ok)
     return {

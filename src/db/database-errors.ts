@@ -50,6 +50,8 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
     case '57P01':
     case '57P02':
     case '57P03':
+    // A statement that the server, or an operator, has ended.
+    case '57014':
       return new ServiceError(
         'DATABASE_UNAVAILABLE',
         { database, problem: problem === '' ? code : problem },
@@ -83,6 +85,14 @@ export function isOutage(error: unknown): boolean {
   if (isServiceError(explained)) return explained.kind === 'unavailable'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return code.length === 5 && outageClasses.includes(code.slice(0, 2))
+}
+
+/** What failed in a database, for people: an outage says so, whatever the driver calls it; all else comes back as it is. */
+export function explainOutage(error: unknown, database: string): unknown {
+  const explained = explainDatabaseError(error, database)
+  if (isServiceError(explained) || !isOutage(error)) return explained
+  const problem = error instanceof Error ? error.message : String(error)
+  return new ServiceError('DATABASE_UNAVAILABLE', { database, problem }, { cause: error })
 }
 
 /** The name of the constraint, or the guard, that has refused a statement. */

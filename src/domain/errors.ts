@@ -1,4 +1,4 @@
-import type { Problem } from './problem.ts'
+import { innerPlaceText, type Problem, placeText } from './problem.ts'
 
 /**
  * What sort of failure a code is. Each front door maps kinds, never single codes, to its own terms
@@ -30,10 +30,14 @@ function define<D>(
   return { kind, message, retryable: options.retryable ?? false }
 }
 
-function problemLines(problems: readonly Problem[]): string {
+function problemLines(
+  problems: readonly Problem[],
+  placeOf: (problem: Problem) => string = placeText,
+): string {
   return problems
-    .map(({ path, message, line, column }) => {
-      const place = line === undefined ? '' : ` (line ${line}, column ${column ?? 1})`
+    .map((problem) => {
+      const { path, message } = problem
+      const place = placeOf(problem)
       return `\n  ${path === '' ? '' : `${path}: `}${message}${place}`
     })
     .join('')
@@ -134,7 +138,7 @@ const registry = {
   VERSION_HAS_ERRORS: define<Problems & { procedureKey: string; versionNumber: number }>(
     'conflict',
     (d) =>
-      `Version ${d.versionNumber} of ${d.procedureKey} cannot go live; its checks found ${count(d.problems)}:${problemLines(d.problems)}`,
+      `Version ${d.versionNumber} of ${d.procedureKey} cannot go live; its checks found ${count(d.problems)}:${problemLines(d.problems, innerPlaceText)}`,
   ),
   VERSION_TOOL_CHANGED: define<{
     procedureKey: string
@@ -332,7 +336,7 @@ const registry = {
   DEFINITION_HAS_ERRORS: define<Problems & { procedureKey: string }>(
     'invalid',
     (d) =>
-      `The definition of ${d.procedureKey} cannot be simulated yet; its checks found ${count(d.problems)}:${problemLines(d.problems)}`,
+      `The definition of ${d.procedureKey} cannot be simulated yet; its checks found ${count(d.problems)}:${problemLines(d.problems, innerPlaceText)}`,
   ),
   SCENARIOS_INVALID: define<Problems>(
     'invalid',

@@ -20,3 +20,14 @@ export function pathText(path: readonly PropertyKey[]): string {
   }
   return text
 }
+
+/** Where in a text that was read a problem lies: ` (line 3, column 5)`; empty when it is not known. */
+export function placeText({ line, column = 1 }: Problem): string {
+  return line === undefined ? '' : ` (line ${line}, column ${column})`
+}
+
+/** The same of a problem whose place lies within the expression at its path, in no file: ` (column 5 of the expression)`. */
+export function innerPlaceText({ line, column = 1 }: Problem): string {
+  if (line === undefined) return ''
+  return ` (${line === 1 ? '' : `line ${line}, `}column ${column} of the expression)`
+}

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { canonicalJson } from '../domain/canonical.ts'
+import { foldText, lettersOf } from '../domain/folded-text.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { membersOf, type ValuePath } from '../domain/sensitive-places.ts'
 import {
@@ -19,6 +20,8 @@ import { withhold } from '../reply/withhold.ts'
 const maxPointerLength = 500
 /** Smaller numbers stand for too much else to be found by their value. */
 const leastSecretNumber = 1_000
+/** Shorter texts in what a playbook has put together, by letters and digits, stand for too much else as well. */
+const leastPart = 3
 
 /** A column of a row that is sealed, and what is kept apart of it. */
 export interface Column {
@@ -31,6 +34,8 @@ export interface Column {
 export class Sealer {
   readonly #entries: Map<string, SensitiveValue>
   readonly #secrets = new Set<string | number>()
+  /** What stands in places that are not sensitive, and so is no secret in what is put together of both. */
+  readonly #clear = new Set<string>()
 
   /** `stored`: what is kept apart already. */
   constructor(stored: readonly SensitiveValue[]) {
@@ -44,10 +49,38 @@ export class Sealer {
 
   /** Notes the values in sensitive places, to be found elsewhere. */
   learn(value: Json, places: readonly SensitivePlace[]): void {
+    this.#noteClear(value, [], new Set(places.map(({ path }) => pointerOf(path))))
     for (const { path, mask, isMarked = false } of places) {
+      if (mask !== undefined) continue
       const part = partAt(value, path) ?? null
-      if (mask === undefined && (isMarked || !isMade(part))) this.#learnAll(part)
+      if (isMarked || !isPutTogether(part)) this.#learnAll(part)
+      else this.#learnParts(part)
     }
+  }
+
+  #noteClear(value: Json, path: ValuePath, places: ReadonlySet<string>): void {
+    if (places.has(pointerOf(path))) return
+    if (typeof value === 'string' || typeof value === 'number') this.#clear.add(String(value))
+    for (const [link, member] of membersOf(value)) this.#noteClear(member, [...path, link], places)
+  }
+
+  /** Of a list or an object that a playbook has made, what it may have made of a secret. */
+  #learnParts(value: Json): void {
+    if ((typeof value === 'string' || typeof value === 'number') && this.#isTelling(value)) {
+      this.#secrets.add(value)
+    }
+    for (const [, member] of membersOf(value)) this.#learnParts(member)
+  }
+
+  /** A word without a digit that stands in no secret is one of the playbook's own, such as "active". */
+  #isTelling(value: string | number): boolean {
+    if (this.#secrets.has(value) || this.#clear.has(String(value))) return false
+    if (typeof value === 'number') return Math.abs(value) >= leastSecretNumber
+    if (lettersOf(foldText(value), '').text.length < leastPart) return false
+    return (
+      /\p{N}/u.test(value) ||
+      [...this.#secrets].some((secret) => withhold(String(secret), [value]) !== String(secret))
+    )
   }
 
   #learnAll(value: Json): void {
@@ -195,6 +228,6 @@ function partAt(value: Json, path: ValuePath): Json | undefined {
 }
 
 /** Whether a value is put together of others, which may be no secrets. */
-function isMade(value: Json): boolean {
+function isPutTogether(value: Json): boolean {
   return typeof value === 'object'
 }

@@ -65,6 +65,8 @@ const procedures: readonly Definition[] = [
   { ...leaf, key: 'LEVEL_9' },
 ]
 const findProcedure = procedureSet(procedures, findContract, 'none')
+/** As `stepwarden check` finds them, which has files and no database. */
+const findAmongFiles = procedureSet(procedures, findContract, 'unknown')
 
 const base = Object(readDocument(blockOf(page, 'base') ?? '', { name: 'base' }).value)
 
@@ -95,7 +97,11 @@ function drawnBy(fragment: string, rule: string): readonly string[] {
   const parsed = parseDefinition(value)
   if ('problems' in parsed) return ['definition-invalid']
   const findings = [
-    ...checkDefinition(parsed.definition, findContract, findProcedure),
+    ...checkDefinition(
+      parsed.definition,
+      findContract,
+      rule === 'call-unchecked' ? findAmongFiles : findProcedure,
+    ),
     ...(rule === 'caller-broken' ? brokenBy(parsed.definition) : []),
   ]
   const drawn = new Set(findings.map((finding) => finding.rule))

@@ -50,6 +50,24 @@ test('a finding is a line with the place in the file', async () => {
   expect(exitCode).toBe(1)
 })
 
+test('a call of a procedure that is not among the files is told as unchecked', async () => {
+  const called = write('../called.yaml', seed.replace(/^key: .*$/m, 'key: CALLED'))
+  const calling = write(
+    '../calling.yaml',
+    'key: CALLING\nname: Call\ndescription: Calls another\ninternal: true\nsteps:\n' +
+      '  - key: down\n    action: Call\n    call: CALLED\n',
+  )
+
+  const alone = await check([calling])
+  const both = await check([calling, called])
+
+  expect(alone.stdout).toContain(
+    `${calling}:8:5 warning call-unchecked steps[0].call: CALLED is not among what was given`,
+  )
+  expect(alone.exitCode).toBe(0)
+  expect(both.stdout).not.toContain('call-unchecked')
+})
+
 test('warnings count only when they are to', async () => {
   expect((await check([warned])).exitCode).toBe(0)
   expect((await check([warned, '--strict'])).exitCode).toBe(1)

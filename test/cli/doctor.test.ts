@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { jsonValues, runCli, temporaryFolder } from './run-cli.ts'
@@ -28,4 +29,18 @@ test('doctor tells runs without a worker from paused ones, and says how many it 
   expect(checks[0].text).toMatch(/^2 runs held, of all tenants/)
   expect(again.stdout).toMatch(/ok +restore +0 runs held/)
   expect(again.stdout).toMatch(/ok +executions +none is without a worker; 3 paused, 0 waiting/)
+})
+
+test('doctor loads the tools before there is a data folder, and says what is wrong with them', async () => {
+  const folder = temporaryFolder()
+  const tools = join(folder, 'shop.config.mjs')
+  writeFileSync(tools, "import './nowhere.mjs'\nexport const tools = []\n")
+
+  const { exitCode, stdout } = await runCli(['doctor'], {
+    dataDir: join(folder, 'none'),
+    environment: { STEPWARDEN_CONFIG: tools },
+  })
+
+  expect(stdout).toMatch(/^fail +tools +.*shop\.config\.mjs.*cannot be loaded/m)
+  expect(exitCode).toBe(7)
 })

@@ -91,3 +91,31 @@ test('tells the mistakes of all files at once, and saves none of them', async ()
   const same = await imports('data-of-none', support, twice)
   expect(same.stderr).toContain(`which is the key of ${support} as well`)
 })
+
+test('says of a file of scenarios which command takes it', async () => {
+  const scenarios = file('scenarios.yaml', 'procedure: REFUND_STATUS\nscenarios: []\n')
+
+  const refused = await imports('data-of-none', '--dry-run', scenarios)
+
+  expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
+  expect(refused.stderr).toContain('is a file of scenarios and no procedure')
+  expect(refused.stderr).toContain(`'stepwarden simulate PLAYBOOK ${scenarios}' runs them`)
+})
+
+test('a finding without its file says that its column is one of the expression', async () => {
+  const steps = '\n  - key: a\n    action: A\n    compute: { b: steps.none.output }\n'
+  const definition = `key: FOUND\nname: Found\ndescription: Found\ninternal: true\nsteps:${steps}`
+  const found = file('found.yaml', definition)
+  const { stdout } = await runCli(['chat'], {
+    dataDir: join(folder, 'found'),
+    input: [
+      `/procedures import ${found}`,
+      '/procedures show FOUND',
+      '/procedures activate FOUND 1',
+    ].join('\n'),
+  })
+
+  const place = /steps\[0\]\.compute\.b: .*\n?.*\(column 7 of the\s+expression\)/g
+  expect(stdout.match(place)?.length).toBeGreaterThanOrEqual(2)
+  expect(stdout).not.toContain('line 1, column')
+})

@@ -89,7 +89,20 @@ test('tells what is wrong with files, all at once', async () => {
       expect.objectContaining({ file: broken, line: 1 }),
     ]),
   )
-  expect(exitCode).toBe(1)
+  expect(output.procedures).toEqual([])
+  expect(exitCode).toBe(2)
+})
+
+test('runs nothing when a file has a mistake', async () => {
+  const bad = write('nameless.yaml', 'procedure: DUPLICATE_CHARGE_PLAYBOOK\nscenarios:\n  - {}\n')
+
+  const { exitCode, stdout } = await simulate([playbook, bad])
+
+  expect(stdout.trim().split('\n')).toEqual([
+    expect.stringMatching(/nameless\.yaml:3:\d+ scenarios\[0\]\.name: /),
+    expect.stringMatching(/nameless\.yaml:3:\d+ scenarios\[0\]\.expect: /),
+  ])
+  expect(exitCode).toBe(2)
 })
 
 test('answers everything with --json', async () => {

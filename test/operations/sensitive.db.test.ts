@@ -51,6 +51,14 @@ const tell = defineTool({
     return { said: text, serial, byToken: { [secrets.token]: 1 } }
   },
 })
+const repeat = defineTool({
+  name: 'repeat',
+  description: 'Answers what it was sent',
+  effect: 'read',
+  input: z.object({ q: z.string() }),
+  output: z.object({ q: z.string() }),
+  run: async ({ q }) => ({ q }),
+})
 const fail = defineTool({
   name: 'fail',
   description: 'Fails, and quotes',
@@ -89,7 +97,7 @@ const pay = defineTool({
   },
 })
 
-const { app, db } = await openTestApp({ tools: [lookup, tell, fail, pause, pay] })
+const { app, db } = await openTestApp({ tools: [lookup, tell, repeat, fail, pause, pay] })
 const admin = callerOf()
 const ann = callerOf('ann', ['agent'])
 const boss = callerOf('boss', ['approver'])
@@ -151,6 +159,7 @@ const input = {
     note: { type: 'string' },
   },
 }
+const secretName = { type: 'string', sensitive: true }
 const code = {
   key: 'code',
   action: 'Ask for the code',
@@ -435,6 +444,43 @@ describe('sensitive values', () => {
     await expectOnlyApart()
     expect(await agrees(called.execution.id)).toBe(true)
     expect(await agrees(looped.execution.id)).toBe(true)
+  })
+
+  it('are known by their parts, in lists and objects that a playbook makes of them', async () => {
+    const repeat = (key: string, q: string) => ({ key, action: key, tool: 'repeat', with: { q } })
+    const procedureKey = await procedureOf({
+      input: { ...input, properties: { ...input.properties, owner: secretName } },
+      steps: [
+        {
+          key: 'cut',
+          action: 'Cut up',
+          compute: {
+            parts: "split(input.pin, '-')",
+            both: "{'names': split(input.owner, ' '), 'kind': 'plain', 'of': input.account, 'n': 1}",
+          },
+        },
+        repeat('one', 'p {{steps.cut.output.parts}}'),
+        repeat('two', 'n {{steps.cut.output.both.names}} of {{input.account}}'),
+        repeat('three', 'Ivo is plain, and 1 yes of {{input.account}}'),
+      ],
+    })
+
+    const { execution } = await start(procedureKey, {
+      input: { pin: secrets.pin, account: 'ACC-1', owner: 'Mirabel Ivo' },
+    })
+    const { id: executionId } = execution
+    const run = await operations.getExecution.invoke(app, ann, { executionId })
+    const said = (key: string) => Object(run.steps.find((one) => one.key === key)?.output).q
+
+    expect(execution.outcome).toBe('resolved')
+    expect(said('one')).not.toContain('QX7731')
+    expect(said('two')).not.toMatch(/Mirabel|Ivo/)
+    expect(said('two')).toContain('ACC-1')
+    expect(said('three')).toBe('(sensitive) is plain, and 1 yes of ACC-1')
+    expect(await tablesHolding('QX7731')).toEqual(['sensitive_values'])
+    expect(await tablesHolding('Mirabel')).toEqual(['sensitive_values'])
+    expect(await agrees(executionId)).toBe(true)
+    await expectOnlyApart()
   })
 
   it('are written with their row or not at all, and are there when a run goes on', async () => {
