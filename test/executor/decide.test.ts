@@ -5,7 +5,7 @@ import type { Step } from '../../src/domain/step.ts'
 import { apply, initialState } from '../../src/executor/apply.ts'
 import { recordAttempt } from '../../src/executor/attempt.ts'
 import { idempotencyKeyOf, type ToolCall } from '../../src/executor/begin-step.ts'
-import { decide } from '../../src/executor/decide.ts'
+import { decide, maxRunSteps } from '../../src/executor/decide.ts'
 import type { Plan } from '../../src/executor/plan.ts'
 import { contractOf, definitionOf, planOf, startedAt, startOf, walk } from '../support/walk.ts'
 
@@ -494,5 +494,21 @@ describe('attempts', () => {
       error: { code: 'expectation_failed' },
     })
     expect(end.reason?.code).toBe('expectation_failed')
+  })
+})
+
+it('a run has only so many steps, however its loops multiply', () => {
+  const steps = ['a', 'b'].map((key) => ({ key, action: key, compute: { n: '1' } }))
+  const plan = planOf(definitionOf({ steps }))
+  const state = initialState(plan, startOf())
+  const first = decide(plan, state, startedAt)
+  if (first.kind !== 'record') throw new Error('expected a row')
+  const after = (ordinal: number) =>
+    decide(plan, apply(state, { ...first.row, ordinal }), startedAt)
+
+  expect(after(maxRunSteps - 1)).toMatchObject({ kind: 'record', row: { stepKey: 'b' } })
+  expect(after(maxRunSteps)).toMatchObject({
+    kind: 'end',
+    end: { status: 'escalated', reason: { code: 'loop_exhausted', stepKey: 'b' } },
   })
 })
