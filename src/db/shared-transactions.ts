@@ -108,19 +108,25 @@ export class SharedTransactions {
     const first = this.#waiting.length
     try {
       const client = await this.#connections.checkOut()
-      const lost = await this.#carryOut(client, this.#waiting.splice(0, maxStatements))
+      const some = this.#waiting.splice(0, maxStatements)
+      const lost = await this.#carryOut(client, some).catch((error: unknown) => {
+        rejectAll(some, error)
+        return error
+      })
       client.release(lost !== undefined)
     } catch (error) {
-      for (const { reject } of this.#waiting.splice(0, first)) reject(error)
+      rejectAll(this.#waiting.splice(0, first), error)
     } finally {
       this.#underWay.delete(mark)
       this.#goOn()
     }
   }
 
+  /** Answers the error after which nobody knows whether the connection is still good. */
   async #carryOut(client: pg.PoolClient, some: readonly Waiting[]): Promise<unknown> {
-    if (some.length > 1 && !isPrepared(client, shareStatement))
+    if (some.length > 1 && !isPrepared(client, shareStatement)) {
       await runHot(client, shareStatement, [])
+    }
     const canShare = some.length > 1 && isPrepared(client, tagStatement)
     const together = canShare ? some.filter(({ statement }) => isPrepared(client, statement)) : []
     // What is prepared first is sent by itself, which prepares it.
@@ -133,7 +139,6 @@ export class SharedTransactions {
     return this.#connections.runAlone(client, tenantId, statement, values).then(resolve, reject)
   }
 
-  /** Answers the error after which nobody knows whether the connection is still good. */
   async #runTogether(client: pg.PoolClient, some: readonly Waiting[]): Promise<unknown> {
     const before = this.#connections.tagOf(client)
     let tag = before
@@ -154,7 +159,7 @@ export class SharedTransactions {
     }
     const refused = isRolledBack(error) ? sent[counts.length]?.one : undefined
     if (refused === undefined) {
-      for (const { reject } of some) reject(error)
+      rejectAll(some, error)
       return error
     }
     this.#waiting.unshift(...some.filter((one) => one !== refused))
@@ -171,6 +176,11 @@ export class SharedTransactions {
       one.reject(error)
     }
   }
+}
+
+/** Of those that have their answer already nothing changes. */
+function rejectAll(some: readonly Waiting[], error: unknown): void {
+  for (const { reject } of some) reject(error)
 }
 
 /** Errors with which a server closes the connection: then nobody has heard how the transaction ended. */

@@ -1,5 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { runHot } from '../../src/db/hot-statement.ts'
+import { SharedTransactions } from '../../src/db/shared-transactions.ts'
 import { openTestDatabase } from '../support/database.ts'
 
 const db = await openTestDatabase({ poolSize: 3 })
@@ -114,6 +116,26 @@ const sleepers = `
 const endSleepers = `
   SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE wait_event = 'PgSleep' AND datname = current_database()`
+
+it('statements whose connection is gone before the first of them are all told', async () => {
+  const client = new pg.Client('url' in db.config ? db.config.url : '')
+  await client.connect()
+  await client.end()
+  const released: unknown[] = []
+  const shared = new SharedTransactions({
+    checkOut: async () =>
+      Object.assign(client, { release: (lost?: unknown) => released.push(lost) }),
+    tagOf: () => 't0',
+    setTag: () => {},
+    runAlone: (on, _tenantId, statement, values) => runHot(on, statement, values),
+  })
+
+  const sent = [0, 1, 2].map(() => shared.run('t0', setName, ['t0', 'gone']))
+
+  for (const outcome of await Promise.allSettled(sent)) expect(outcome.status).toBe('rejected')
+  // One has taken them all, and the connection is given up; the other came too late for any.
+  expect(released.sort()).toEqual([false, true])
+})
 
 it('one that waits for a lock does not hold up those that come after it', async () => {
   let count = 0
