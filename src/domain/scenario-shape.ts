@@ -95,4 +95,7 @@ export const scenarioShape = strictShape({
 })
 
 /** A file of scenarios, whose list parse-scenarios.ts reads. */
-export const scenarioFileShape = strictShape({ procedure: procedureKey, scenarios: anyJson })
+export const scenarioFileShape = strictShape({
+  procedure: procedureKey,
+  scenarios: z.custom((value) => value !== undefined, 'a list of scenarios'),
+})

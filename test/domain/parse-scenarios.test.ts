@@ -153,6 +153,6 @@ test('a file names its procedure, and nothing else', () => {
   })
   expect(parseScenarioFile([])).toMatchObject({ problems: [{ path: '' }] })
   expect(parseScenarioFile({ procedure: 'A_PLAYBOOK' })).toMatchObject({
-    problems: [{ path: 'scenarios', message: expect.stringMatching(/^is missing/) }],
+    problems: [{ path: 'scenarios', message: 'is missing: expected a list of scenarios' }],
   })
 })
