@@ -13,6 +13,7 @@ const root = callerOf('root')
 /** Who may do what, as docs/access.md says it. */
 const acts = {
   'run playbooks, and work on what waits for a person': ['agent', 'admin'],
+  'answer, approve or deny a step that asks for them': roles,
   'read procedures and their history': roles,
   'write drafts, and try them': ['author', 'admin'],
   'review, and decide what serves': ['approver', 'admin'],
@@ -23,9 +24,9 @@ const acts = {
 
 const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   activateVersion: 'review, and decide what serves',
-  answerStep: 'run playbooks, and work on what waits for a person',
-  approveStep: 'run playbooks, and work on what waits for a person',
-  denyStep: 'run playbooks, and work on what waits for a person',
+  answerStep: 'answer, approve or deny a step that asks for them',
+  approveStep: 'answer, approve or deny a step that asks for them',
+  denyStep: 'answer, approve or deny a step that asks for them',
   listWaitingSteps: 'read executions',
   assignEscalation: 'run playbooks, and work on what waits for a person',
   calibrateEmbeddings: 'keys, settings, tools',
@@ -138,9 +139,7 @@ const lifecycle: Readonly<
   'deletes the draft': {
     may: acts['write drafts, and try them'],
     run: (caller, key) =>
-      operations.deleteDraft.invoke(app, caller, {
-        ...{ procedureKey: key, versionNumber: 1, revision: 1 },
-      }),
+      operations.deleteDraft.invoke(app, caller, { procedureKey: key, versionNumber: 1 }),
   },
   'approves it': { may: acts['review, and decide what serves'], run: reviewing('approve') },
   'declines it': { may: acts['review, and decide what serves'], run: reviewing('decline') },
