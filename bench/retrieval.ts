@@ -204,7 +204,7 @@ async function main(folder: string): Promise<void> {
       model: { type: 'string' },
     },
   })
-  await using database = await openDatabase({ dataDir: memoryDataDir })
+  await using database = await openDatabase({ dataDir: memoryDataDir, requiredApprovals: 0 })
   await using app = await createContext(
     database,
     { tenantId: 'default', logLevel: 'warn' },

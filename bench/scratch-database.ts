@@ -20,7 +20,7 @@ export async function createScratchDatabase(serverUrl: string): Promise<ScratchD
   const drop = () => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   try {
     await onServer(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
-    await migrateDatabase({ url: url.href })
+    await migrateDatabase({ url: url.href, requiredApprovals: 0 })
     const admin = await connect(url.href)
     return {
       url: url.href,

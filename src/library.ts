@@ -5,7 +5,9 @@ import { isServiceError, ServiceError } from './domain/errors.ts'
 import type { StepRow } from './domain/execution.ts'
 import type { Principal } from './domain/principal.ts'
 import { createLogger, type Logger } from './logger.ts'
+import { authenticate } from './operations/authenticate.ts'
 import { carryOnAll } from './operations/carry-out.ts'
+import type { Operation } from './operations/define.ts'
 import { operations } from './operations/registry.ts'
 import { startWorking, type Working, type WorkOptions } from './operations/work.ts'
 
@@ -35,6 +37,12 @@ export type Client = {
 export interface Stepwarden extends AsyncDisposable {
   /** The operations as one principal may call them. `onSteps` is told of the steps of runs as they are committed. */
   as(principal: Principal, onSteps?: (rows: readonly StepRow[]) => void): Client
+  /**
+   * The operations as whoever shows this key, looked up anew at each call.
+   *
+   * @throws ServiceError `KEY_REFUSED`, from each of them.
+   */
+  withKey(key: string, onSteps?: (rows: readonly StepRow[]) => void): Client
   /** Carries on the runs that nobody has, of all tenants, each once, and answers their ids. */
   recover(): Promise<readonly string[]>
   /**
@@ -99,7 +107,8 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
     }
   }
   return {
-    as: (principal, onSteps) => clientOf(app, rim, principal, onSteps),
+    as: (principal, onSteps) => clientOf(app, rim, async () => principal, onSteps),
+    withKey: (key, onSteps) => clientOf(app, rim, () => authenticate(app, key), onSteps),
     recover: () => rim(() => carryOnAll(app)),
     work,
     async [Symbol.asyncDispose]() {
@@ -128,15 +137,18 @@ function rimOf(database: DatabaseConfig, log: Logger): Rim {
 function clientOf(
   app: AppContext,
   rim: Rim,
-  principal: Principal,
+  identify: () => Promise<Principal>,
   onSteps: ((rows: readonly StepRow[]) => void) | undefined,
 ): Client {
-  const caller = { principal, origin: 'library', onSteps } as const
+  const invoke = async (operation: Operation, input: unknown) => {
+    const caller = { principal: await identify(), origin: 'library', onSteps } as const
+    return operation.invoke(app, caller, input)
+  }
   // Each entry is made from the operation of its own name, which the compiler cannot follow through `fromEntries`.
   return Object.fromEntries(
     Object.entries(operations).map(([name, operation]) => [
       name,
-      (input: unknown) => rim<unknown>(() => operation.invoke(app, caller, input)),
+      (input: unknown) => rim<unknown>(() => invoke(operation, input)),
     ]),
   ) as unknown as Client
 }

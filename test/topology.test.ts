@@ -63,7 +63,7 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   pgvector: ['src/db/'],
   '@electric-sql/pglite': ['src/db/connect.ts', 'src/db/embedded.ts'],
   '@electric-sql/pglite-pgvector': ['src/db/connect.ts', 'src/db/embedded.ts'],
-  nanoid: ['src/domain/ids.ts'],
+  nanoid: ['src/domain/ids.ts', 'src/domain/api-key.ts'],
   openai: ['src/openai/'],
 }
 

@@ -34,7 +34,7 @@ export async function createBenchDatabase(serverUrl: string): Promise<BenchDatab
   }
   try {
     await server.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
-    await migrateDatabase({ url: url.href })
+    await migrateDatabase({ url: url.href, requiredApprovals: 0 })
     const client = await connect(url.href)
     admin = client
     await createRawTables(client)

@@ -34,7 +34,7 @@ export async function start({ engine, c }: { readonly engine: string; readonly c
     pathToFileURL(join(process.env.STEPWARDEN_PEERS ?? '.', 'lib.mjs')).href
   )
   // In the harness's own database, because that is the one whose commits and log it counts.
-  await migrateDatabase({ url: harness.PG_URL })
+  await migrateDatabase({ url: harness.PG_URL, requiredApprovals: 0 })
   const tenants = Number(process.env.PEERS_TENANTS ?? '1')
   const service = await openStepwarden(harness.PG_URL, c, tenants, playbookOf(harness))
   const found = service.engines.find(({ name }) => engine === `stepwarden-${name}`)

@@ -5,10 +5,13 @@ import { demo } from './demo.ts'
 import { embeddingCommands } from './embedding-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
+import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
+import { reviewCommands } from './review-commands.ts'
 import { scenarioCommands } from './scenario-commands.ts'
 import { serviceCommands } from './service-commands.ts'
 import { simulate } from './simulate-command.ts'
+import { tenantCommands } from './tenant-commands.ts'
 import { ticketCommands } from './ticket-commands.ts'
 import { worker } from './worker.ts'
 
@@ -17,6 +20,7 @@ export const commands: readonly Command[] = [
   demo,
   ...ticketCommands,
   ...procedureCommands,
+  ...reviewCommands,
   ...scenarioCommands,
   check,
   simulate,
@@ -24,6 +28,8 @@ export const commands: readonly Command[] = [
   ...escalationCommands,
   ...embeddingCommands,
   ...calendarCommands,
+  ...principalCommands,
+  ...tenantCommands,
   worker,
   ...serviceCommands,
 ]

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import type { Answer, Command } from './command.ts'
+import { exitCodes } from './failures.ts'
 import { carryOnLeft } from './left-runs.ts'
 import { seedProcedures, seedScreen } from './seed.ts'
 import type { Shell } from './shell.ts'
@@ -24,11 +26,13 @@ export const demo: Command = {
 async function runDemo(shell: Shell): Promise<Answer> {
   const { terminal } = shell
   const { database } = shell.config
+  // On a folder of its own nobody is there to approve anything; a deployment that is there keeps what it requires.
+  if ('dataDir' in database && !existsSync(database.dataDir)) shell.requireApprovals(0)
   const where =
     'dataDir' in database ? `the folder ${database.dataDir}` : 'the database of DATABASE_URL'
   terminal.print(
     terminal.wrap(
-      `The demo works in ${where}. It puts its own playbooks into service without an approval by a second person; the audit log says so of each (ungoverned).`,
+      `The demo works in ${where}. It makes a new one with STEPWARDEN_REQUIRED_APPROVALS=0, so that its playbooks go into service without the approval of a second person; the audit log says so of each (ungoverned).`,
       0,
     ),
   )
@@ -36,6 +40,14 @@ async function runDemo(shell: Shell): Promise<Answer> {
   const seeded = await seedProcedures(shell)
   terminal.print(`\n${seedScreen(terminal, seeded)}`)
 
+  if (seeded.some(({ result }) => result === 'draft')) {
+    return {
+      output: { seeded, tickets: [] },
+      screen:
+        "\nThis deployment asks for an approval before a playbook serves. Approve and activate these ('stepwarden procedures approve KEY 1'), or run the demo in a folder of its own: stepwarden demo --data-dir demo",
+      exitCode: exitCodes.conflict[0],
+    }
+  }
   const answers = []
   for (const [index, text] of tickets.entries()) {
     terminal.print(`\n${terminal.style('heading', `Ticket ${index + 1} of ${tickets.length}`)}`)

@@ -143,6 +143,14 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
       ? ok(tenantId)
       : fail(`there is no tenant '${tenantId}'; STEPWARDEN_TENANT names the one to work for`),
   )
+  await look(checks, 'approvals', async () => {
+    const required = state.requiredApprovals
+    return required === 0
+      ? warn(
+          'nothing needs an approval here (ungoverned); STEPWARDEN_REQUIRED_APPROVALS=1 asks for that of one person',
+        )
+      : ok(`what goes live needs ${countText(required, 'approval')}`)
+  })
   await look(checks, 'playbooks', () => examinePlaybooks(shell, app))
   await look(checks, 'search', async () => {
     const selection = await shell.call(searchProcedures, { issue: 'doctor' })

@@ -12,7 +12,7 @@ export const exitCodes = {
   invalid: [2, 'the command or what was given to it is not valid'],
   notFound: [3, 'what was named does not exist'],
   conflict: [4, 'it does not fit the state of things, or they have changed meanwhile'],
-  forbidden: [5, 'you may not do this'],
+  forbidden: [5, 'you may not do this, or have not shown who you are'],
   unavailable: [6, 'the database or the data folder cannot be used now'],
   disagrees: [7, '`doctor` found a failure, or a replay does not agree with its record'],
   interrupted: [130, 'interrupted; no run is lost by that'],
@@ -27,6 +27,7 @@ const codeOfKind: Readonly<Record<ErrorKind, number>> = {
   stale: exitCodes.conflict[0],
   precondition_required: exitCodes.conflict[0],
   forbidden: exitCodes.forbidden[0],
+  unauthenticated: exitCodes.forbidden[0],
   unavailable: exitCodes.unavailable[0],
   internal: exitCodes.internal[0],
 }

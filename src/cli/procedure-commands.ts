@@ -132,7 +132,8 @@ const activate: Command = {
       text: "the version that you saw active, or 'none'; another one there is a conflict (default: the one there is)",
     },
   ],
-  notes: 'No approval is asked for yet; the audit log says so of each activation (ungoverned).',
+  notes:
+    'It must be approved as it is: see procedures review. Where the deployment asks for no approval, the audit log says so (ungoverned).',
   async run(shell, given) {
     const procedureKey = given.text('KEY')
     const seenActive = await seenBy(shell, given)

@@ -28,6 +28,9 @@ const groups: Readonly<Record<string, string>> = {
   executions: 'Look at runs, start them, prove them',
   escalations: 'What waits for a person',
   embeddings: 'The models that search goes by',
+  principals: 'Who may act, and in which roles',
+  keys: 'What lets them in',
+  tenants: 'The customers of this installation',
 }
 
 /**

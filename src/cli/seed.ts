@@ -18,9 +18,10 @@ export interface SeededProcedure {
   readonly versionNumber: number
   /**
    * `created`: it was not there, and serves now. `activated`: its draft was there, and serves now. `unchanged`: it is
-   * there as the demo has it. `kept`: there is something else under its key, which was left alone.
+   * there as the demo has it. `kept`: there is something else under its key, which was left alone. `draft`: it is there,
+   * and this deployment asks for an approval before it serves.
    */
-  readonly result: 'created' | 'activated' | 'unchanged' | 'kept'
+  readonly result: 'created' | 'activated' | 'unchanged' | 'kept' | 'draft'
 }
 
 export const seed: Command = {
@@ -71,6 +72,7 @@ export function seedScreen(terminal: Terminal, seeded: readonly SeededProcedure[
       activated: 'its draft serves now',
       unchanged: 'unchanged',
       kept: 'kept: it differs from the demo’s',
+      draft: 'a draft: somebody must approve it',
     }[result],
   ])
   return table(terminal, ['PROCEDURE', 'VERSION', 'SEEDED'], rows, 'No procedures to load.')
@@ -83,15 +85,21 @@ async function seedOne(
 ): Promise<SeededProcedure> {
   const definition = requireDefinition(document)
   const procedureKey = definition.key
-  const serve = (versionNumber: number) =>
-    shell.call(activateVersion, { procedureKey, versionNumber, seenActive: null })
+  const serve = async (versionNumber: number, result: SeededProcedure['result']) => {
+    try {
+      await shell.call(activateVersion, { procedureKey, versionNumber, seenActive: null })
+      return { procedureKey, versionNumber, result }
+    } catch (error) {
+      if (!isServiceError(error, 'APPROVAL_MISSING')) throw error
+      return { procedureKey, versionNumber, result: 'draft' } as const
+    }
+  }
   try {
     const { versionNumber } = await shell.call(createProcedure, {
       definition: document,
       scenarios: scenarios.get(procedureKey),
     })
-    await serve(versionNumber)
-    return { procedureKey, versionNumber, result: 'created' }
+    return await serve(versionNumber, 'created')
   } catch (error) {
     if (!isServiceError(error, 'PROCEDURE_EXISTS')) throw error
   }
@@ -107,8 +115,7 @@ async function seedOne(
   // An earlier seeding ended between making the draft and putting it into service. It is saved again, so that it is
   // checked against the tools of today.
   await shell.call(editDraft, { procedureKey, versionNumber, revision, definition: document })
-  await serve(versionNumber)
-  return { procedureKey, versionNumber, result: 'activated' }
+  return serve(versionNumber, 'activated')
 }
 
 /** The package holds seeds/ at its root: two folders up from the sources, three from what is built of them. */

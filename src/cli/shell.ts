@@ -8,6 +8,7 @@ import type { Json } from '../domain/json.ts'
 import { type Principal, roles } from '../domain/principal.ts'
 import type { Problem } from '../domain/problem.ts'
 import type { Scenario } from '../domain/scenario.ts'
+import { admitWithoutKey, authenticate } from '../operations/authenticate.ts'
 import type { Caller, Operation } from '../operations/define.ts'
 import { freeLeft } from './left-runs.ts'
 import type { Terminal } from './terminal.ts'
@@ -75,16 +76,23 @@ export class Shell implements AsyncDisposable {
     return this.#config
   }
 
-  /** Who acts: the person at this machine, whom nothing but the rights to files and database has checked. */
-  get principal(): Principal {
-    return {
-      id: userName(),
-      kind: 'human',
-      roles,
-      groups: [],
-      tenantId: this.config.tenantId,
-      unauthenticated: true,
-    }
+  /**
+   * Who acts: whom the key of the configuration lets in, or else the person at this machine, whom nothing but the rights
+   * to files and database has checked.
+   *
+   * @throws ServiceError `KEY_REFUSED`; `KEY_MISSING` on a server whose tenant has an admin with a key.
+   */
+  async principal(app: AppContext): Promise<Principal> {
+    const { key, tenantId } = this.config
+    if (key !== undefined) return authenticate(app, key.reveal())
+    await admitWithoutKey(app, tenantId)
+    return localPerson(tenantId)
+  }
+
+  /** For a deployment that nobody has made yet: `requiredApprovals` holds unless the environment says otherwise. */
+  requireApprovals(requiredApprovals: number): void {
+    const { config } = this
+    this.#config = { ...config, database: { requiredApprovals, ...config.database } }
   }
 
   /** The database and all that works on it. No run is carried on by that: see `carryOnLeft`. */
@@ -127,7 +135,9 @@ export class Shell implements AsyncDisposable {
     input: unknown,
     onSteps?: Caller['onSteps'],
   ): Promise<O> {
-    return operation.invoke(await this.app(), this.#caller(onSteps), input)
+    const app = await this.app()
+    const principal = await this.principal(app)
+    return operation.invoke(app, { principal, origin: 'cli', ...(onSteps && { onSteps }) }, input)
   }
 
   /** Does something of which a person who interrupts it is told how it goes on. */
@@ -160,10 +170,6 @@ export class Shell implements AsyncDisposable {
     await app?.[Symbol.asyncDispose]()
   }
 
-  #caller(onSteps?: Caller['onSteps']): Caller {
-    return { principal: this.principal, origin: 'cli', ...(onSteps && { onSteps }) }
-  }
-
   async #open(): Promise<AppContext> {
     const { tenantId } = this.config
     const app = await openContext(this.config)
@@ -179,6 +185,11 @@ export class Shell implements AsyncDisposable {
       throw error
     }
   }
+}
+
+/** Who works on a folder that they may write: all roles, and no approval of theirs counts. */
+export function localPerson(tenantId: string): Principal {
+  return { id: userName(), kind: 'human', roles, groups: [], tenantId, unauthenticated: true }
 }
 
 function userName(): string {

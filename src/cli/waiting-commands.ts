@@ -219,23 +219,24 @@ async function explained<T>(
   try {
     return await speak()
   } catch (error) {
-    const next = isServiceError(error, 'NOT_ASKED') ? nextMove(shell, run, ref) : undefined
+    const next = isServiceError(error, 'NOT_ASKED') ? await nextMove(shell, run, ref) : undefined
     if (!isServiceError(error, 'NOT_ASKED') || next === undefined) throw error
     const why = `${error.details.why}. ${next}`
     throw new ServiceError('NOT_ASKED', { ...error.details, why }, { cause: error })
   }
 }
 
-function nextMove({ principal }: Shell, run: RunOutput, ref: WaitRef): string | undefined {
+async function nextMove(shell: Shell, run: RunOutput, ref: WaitRef): Promise<string | undefined> {
+  const principal = await shell.principal(await shell.app())
   const { id, requester, onBehalfOf } = run.execution
   const step = findStep(run, ref)
   const from = isJsonObject(step?.input ?? null) ? String(Object(step?.input).from) : ''
   const orEnd = `'stepwarden executions cancel ${id}' ends the run without it`
   if (from.startsWith('group:')) {
-    return `The command line speaks for '${principal.id}', who has all roles and is in no group: somebody of the group does it through an application that uses Stepwarden; ${orEnd}`
+    return `The command line speaks for '${principal.id}', who is not in it: somebody of the group does it, with a key of theirs (STEPWARDEN_KEY); ${orEnd}`
   }
   if (requester.id === principal.id || onBehalfOf === principal.id) {
-    return `This run was started by or for '${principal.id}', for whom the command line speaks: somebody else does it, under another user of this machine or through an application that uses Stepwarden; ${orEnd}`
+    return `This run was started by or for '${principal.id}', for whom the command line speaks: somebody else does it, with a key of theirs (STEPWARDEN_KEY) or under another user of this machine; ${orEnd}`
   }
   return undefined
 }

@@ -1,10 +1,14 @@
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
+import { tenantOfKey } from '../domain/api-key.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { Secret } from './secret.ts'
 
 /** Where the data is: a PostgreSQL server, or a folder that this process has to itself. */
-export type DatabaseConfig = { readonly url: string } | { readonly dataDir: string }
+export type DatabaseConfig = ({ readonly url: string } | { readonly dataDir: string }) & {
+  /** How many people must approve what goes live, 0 to 10; written when the schema is migrated. */
+  readonly requiredApprovals?: number
+}
 
 /** The server that hosted models are asked at: OpenAI, or one that speaks its API. */
 export interface OpenAiConfig {
@@ -20,8 +24,10 @@ export interface Config {
   readonly database: DatabaseConfig
   /** The module that names the tools; absent: the demo's payment desk. */
   readonly toolModule?: string
-  /** Whose rows the command line works on; default `default`. */
+  /** Whose rows the command line works on; default that of the key, else `default`. */
   readonly tenantId: string
+  /** Who works; absent: the local person. */
+  readonly key?: Secret
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   /** Absent without a key: no hosted model is asked then. */
   readonly openai?: OpenAiConfig
@@ -53,7 +59,15 @@ const environment = z.object({
   STEPWARDEN_TENANT: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and hyphens')
-    .default('default'),
+    .optional(),
+  STEPWARDEN_KEY: z
+    .string()
+    .refine(
+      (key) => tenantOfKey(key) !== undefined,
+      'must be a key such as sw_default_… (43 characters)',
+    )
+    .optional(),
+  STEPWARDEN_REQUIRED_APPROVALS: z.coerce.number().int().min(0).max(10).optional(),
   STEPWARDEN_LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('warn'),
@@ -151,15 +165,32 @@ export function readConfig(
       ],
     })
   }
+  const key = rest.STEPWARDEN_KEY
+  const ofKey = key === undefined ? undefined : tenantOfKey(key)
+  const tenantId = rest.STEPWARDEN_TENANT ?? ofKey ?? 'default'
+  if (ofKey !== undefined && ofKey !== tenantId) {
+    throw new ServiceError('CONFIG_INVALID', {
+      problems: [
+        {
+          path: 'STEPWARDEN_TENANT',
+          message: `is '${tenantId}', and STEPWARDEN_KEY is a key of tenant '${ofKey}'; unset one of them`,
+        },
+      ],
+    })
+  }
+  const requiredApprovals = rest.STEPWARDEN_REQUIRED_APPROVALS
   const absolute = (path: string): string =>
     isAbsolute(path) ? path : resolve(workingDirectory, path)
   return Object.freeze({
-    database:
-      DATABASE_URL === undefined
+    database: {
+      ...(DATABASE_URL === undefined
         ? { dataDir: absolute(STEPWARDEN_DATA_DIR ?? '.stepwarden') }
-        : { url: DATABASE_URL },
+        : { url: DATABASE_URL }),
+      ...(requiredApprovals !== undefined && { requiredApprovals }),
+    },
     ...(STEPWARDEN_CONFIG !== undefined && { toolModule: absolute(STEPWARDEN_CONFIG) }),
-    tenantId: rest.STEPWARDEN_TENANT,
+    tenantId,
+    ...(key !== undefined && { key: new Secret(key) }),
     logLevel: rest.STEPWARDEN_LOG_LEVEL,
     ...readModelOptions({
       ...(OPENAI_API_KEY !== undefined && {

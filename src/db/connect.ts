@@ -13,13 +13,19 @@ import { type DatabaseHandle, type TenantDb, TenantPool } from './tenant-pool.ts
 
 export type { DatabaseHandle, Db, TenantDb, Transaction } from './tenant-pool.ts'
 
+/** What a deployment decides once, and no door can. Written by whoever migrates. */
+export interface Deployment {
+  /** How many people must approve a version before it goes live, 0 to 10; absent: as it is, and 1 on a new database. */
+  readonly requiredApprovals?: number
+}
+
 interface PoolOptions {
   /** How long to wait for a free connection; default 10 s. */
   readonly connectionTimeoutMs?: number
 }
 
 /** A PostgreSQL server, 15 or newer with pgvector. */
-export interface PostgresConfig extends PoolOptions {
+export interface PostgresConfig extends PoolOptions, Deployment {
   /** `postgresql://user:password@host:5432/database` */
   readonly url: string
   /** The most connections at once, from 1; default 10. */
@@ -29,7 +35,7 @@ export interface PostgresConfig extends PoolOptions {
 }
 
 /** PGlite in this process. */
-export interface EmbeddedConfig extends PoolOptions {
+export interface EmbeddedConfig extends PoolOptions, Deployment {
   /** A folder, made if absent, or `memory://`. */
   readonly dataDir: string
   /** Where this process serves, for the next process that wants the folder. */
@@ -85,7 +91,7 @@ export async function migrateDatabase(config: DatabaseConfig): Promise<readonly 
   if (!('url' in config)) {
     const lite = await openEmbedded(embeddedOptions(config))
     try {
-      return await migrateSchema(schemaHandle(lite.pool), config.dataDir)
+      return await migrateSchema(schemaHandle(lite.pool), config.dataDir, config)
     } finally {
       await lite.close()
     }
@@ -93,7 +99,7 @@ export async function migrateDatabase(config: DatabaseConfig): Promise<readonly 
   const database = databaseName(config.url)
   const pool = postgresPool({ ...config, poolSize: 1 }, '')
   try {
-    return await migrateSchema(schemaHandle(pool), database)
+    return await migrateSchema(schemaHandle(pool), database, config)
   } catch (error) {
     throw explainDatabaseError(error, database)
   } finally {
@@ -128,7 +134,7 @@ async function openLite(config: EmbeddedConfig): Promise<Database> {
   const lite = await openEmbedded(embeddedOptions(config))
   try {
     const schema = schemaHandle(lite.pool)
-    await migrateSchema(schema, config.dataDir)
+    await migrateSchema(schema, config.dataDir, config)
     // The one session stays this role from now on.
     await sql`SET ROLE ${sql.id(databaseRoles.app)}`.execute(schema)
   } catch (error) {

@@ -17,6 +17,8 @@ import * as sensitiveValues from '../../migrations/0015-sensitive-values.ts'
 import * as scenarios from '../../migrations/0016-scenarios.ts'
 import * as calledProcedures from '../../migrations/0017-called-procedures.ts'
 import * as unknownWrites from '../../migrations/0018-unknown-writes.ts'
+import * as principals from '../../migrations/0019-principals.ts'
+import * as reviews from '../../migrations/0020-reviews.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -50,6 +52,8 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0016-scenarios': scenarios,
     '0017-called-procedures': calledProcedures,
     '0018-unknown-writes': unknownWrites,
+    '0019-principals': principals,
+    '0020-reviews': reviews,
   }),
 )
 
@@ -63,7 +67,7 @@ const migrationLock = 7_355_608_001
  * Brings a schema up to date and answers the names of the migrations that it applied. Any number of clients may do
  * so at once: one works, the others wait and find nothing left to do. The connection keeps no role and no lock.
  *
- * `db` connects as a login that owns the database or is a superuser, not as one of the service's roles. `database`
+ * `requiredApprovals` is what the deployment requires from now on; left out, it stays as it is. `db` connects as a login that owns the database or is a superuser, not as one of the service's roles. `database`
  * names it in errors.
  *
  * @throws ServiceError `SCHEMA_NEEDS_NEWER_CODE` before anything is written.
@@ -71,6 +75,7 @@ const migrationLock = 7_355_608_001
 export async function migrateSchema(
   db: Kysely<unknown>,
   database: string,
+  { requiredApprovals }: { readonly requiredApprovals?: number } = {},
 ): Promise<readonly string[]> {
   return db.connection().execute(async (connection) => {
     await sql`SELECT pg_advisory_lock(${sql.lit(migrationLock)})`.execute(connection)
@@ -90,6 +95,7 @@ export async function migrateSchema(
       refuseNewerSchema(applied, database)
       const missing = missingMigrations(applied)
       for (const [name, migration] of missing) await applyMigration(connection, name, migration)
+      if (requiredApprovals !== undefined) await updateGovernance(connection, requiredApprovals)
       return missing.map(([name]) => name)
     } finally {
       // A connection that broke has lost both by itself, and its own error is the one to see.
@@ -149,4 +155,11 @@ async function applyMigration(
       INSERT INTO public.migrations (name, min_code_version)
       VALUES (${name}, ${migration.minCodeVersion})`.execute(transaction)
   })
+}
+
+/** A trigger tells a change in the audit log of every tenant. */
+async function updateGovernance(db: Kysely<unknown>, requiredApprovals: number): Promise<void> {
+  await sql`
+    UPDATE public.governance SET required_approvals = ${requiredApprovals}
+    WHERE required_approvals <> ${requiredApprovals}`.execute(db)
 }

@@ -9,6 +9,9 @@ import type { Json } from '../domain/json.ts'
  */
 export interface Tables {
   tenants: TenantsTable
+  principals: PrincipalsTable
+  api_keys: ApiKeysTable
+  governance: GovernanceTable
   audit_heads: AuditHeadsTable
   audit_events: AuditEventsTable
   procedures: ProceduresTable
@@ -16,6 +19,7 @@ export interface Tables {
   scenarios: ScenariosTable
   tool_contracts: ToolContractsTable
   activations: ActivationsTable
+  reviews: ReviewsTable
   embedding_models: EmbeddingModelsTable
   version_embeddings: VersionEmbeddingsTable
   literal_patterns: LiteralPatternsTable
@@ -50,6 +54,36 @@ export interface TenantsTable {
   /** Working days; null for Monday to Friday. */
   calendar: NullableJsonColumn
   created_at: Date
+}
+
+/** Who may act in a tenant. An id and its kind never change; whoever leaves is disabled. */
+export interface PrincipalsTable {
+  tenant_id: string
+  id: string
+  kind: 'human' | 'ai' | 'service'
+  name: string
+  roles: string[]
+  groups: string[]
+  created_at: Date
+  disabled_at: Nullable<Date>
+}
+
+/** Keys by the SHA-256 of their text, which nobody has but whom it was shown to. */
+export interface ApiKeysTable {
+  tenant_id: string
+  id: string
+  principal_id: string
+  name: string
+  key_hash: string
+  created_at: Date
+  expires_at: Nullable<Date>
+  revoked_at: Nullable<Date>
+}
+
+/** One row: what the deployment requires of all tenants. Only who migrates writes it. */
+export interface GovernanceTable {
+  singleton: Generated<boolean>
+  required_approvals: number
 }
 
 /** The end of each tenant's audit chain. Only the database writes it. `seq` 0 and no hash: no event yet. */
@@ -127,6 +161,8 @@ export interface ProcedureVersionsTable {
   created_at: Date
   updated_by: JsonColumn
   updated_at: Date
+  /** What it went live with; null for a draft, and where no approval was needed. */
+  approval_digest: Nullable<string>
   procedure_key: GeneratedAlways<string>
   name: GeneratedAlways<string>
   description: GeneratedAlways<string>
@@ -156,6 +192,29 @@ export interface ToolContractsTable {
   hash: string
   name: string
   contract: JsonColumn
+}
+
+/** A verdict on what a draft is at this moment, bound to its approval digest. Rows are only ever added. */
+export interface ReviewsTable {
+  tenant_id: string
+  id: string
+  /** In the order in which they were given. */
+  seq: GeneratedAlways<number>
+  procedure_id: string
+  version_id: string
+  digest: string
+  /** `ApprovalParts` of src/domain/approval.ts, which the digest is the hash of. */
+  parts: JsonColumn
+  /** The database's own hash of what the version held. */
+  content: GeneratedAlways<string>
+  verdict: 'approve' | 'decline' | 'comment'
+  comment: Nullable<string>
+  /** Findings that the reviewer has seen and lets pass. */
+  acknowledged: JsonColumn
+  reviewer_id: string
+  /** The whole principal. */
+  reviewer: JsonColumn
+  at: Date
 }
 
 /**

@@ -11,6 +11,7 @@ export type ErrorKind =
   | 'stale'
   | 'precondition_required'
   | 'forbidden'
+  | 'unauthenticated'
   | 'too_large'
   | 'unavailable'
   | 'internal'
@@ -111,6 +112,95 @@ const registry = {
     'not_found',
     (d) =>
       `${d.procedureKey} has no version ${d.versionNumber ?? ''}. It has ${d.known.length === 0 ? 'none' : d.known.join(', ')}.`,
+  ),
+  SCENARIOS_FAILED: define<{
+    procedureKey: string
+    versionNumber: number
+    scenarios: readonly string[]
+  }>(
+    'conflict',
+    (d) =>
+      `${d.procedureKey} version ${d.versionNumber} does not go live: of its scenarios ${d.scenarios.map((name) => `'${name}'`).join(', ')} ${d.scenarios.length === 1 ? 'does' : 'do'} not come out as expected. Simulate it to see in what, and mend the draft or the scenario.`,
+  ),
+  APPROVAL_MISSING: define<{
+    procedureKey: string
+    versionNumber: number
+    required: number
+    approvedBy: readonly string[]
+    changed: readonly string[]
+    digest: string
+  }>('conflict', (d) => {
+    const have = d.approvedBy.length === 0 ? 'none' : `that of ${d.approvedBy.join(', ')}`
+    const changed =
+      d.changed.length === 0 ? '' : ` Since it was approved, ${d.changed.join(', ')} changed.`
+    return `${d.procedureKey} version ${d.versionNumber} needs ${d.required === 1 ? 'the approval of a person' : `the approvals of ${d.required} people`} who wrote no part of it, and has ${have}.${changed} Ask for a review of digest ${d.digest.slice(0, 12)}.`
+  }),
+  APPROVAL_DECLINED: define<{
+    procedureKey: string
+    versionNumber: number
+    by: readonly string[]
+  }>(
+    'conflict',
+    (d) =>
+      `${d.procedureKey} version ${d.versionNumber} was declined by ${d.by.join(', ')}. Read why, and mend the draft, or ask for another verdict.`,
+  ),
+  REVIEW_STALE: define<{
+    procedureKey: string
+    versionNumber: number
+    seen: string
+    current: string
+    changed: readonly string[]
+  }>(
+    'stale',
+    (d) =>
+      `${d.procedureKey} version ${d.versionNumber} is not what you have seen: its digest is ${d.current.slice(0, 12)}, and yours ${d.seen.slice(0, 12)}.${d.changed.length === 0 ? '' : ` Since it was last approved, ${d.changed.join(', ')} changed.`} Look at it again.`,
+  ),
+  REVIEW_OWN_WORK: define<{
+    procedureKey: string
+    versionNumber: number
+    authorIds: readonly string[]
+  }>(
+    'forbidden',
+    (d) =>
+      `Nobody approves their own work, and ${d.procedureKey} version ${d.versionNumber} was written by ${d.authorIds.join(', ')}. Ask somebody else.`,
+  ),
+  REVIEW_NEEDS_PERSON: define<{ id: string; kind: string; unauthenticated: boolean }>(
+    'forbidden',
+    (d) =>
+      d.unauthenticated
+        ? `Approvals are given by people who have shown who they are, and '${d.id}' has not. Set STEPWARDEN_KEY to a key of yours.`
+        : `Approvals are given by people, and '${d.id}' is of kind '${d.kind}'. It may comment.`,
+  ),
+  PRINCIPAL_EXISTS: define<{ principalId: string }>(
+    'conflict',
+    (d) =>
+      `There is somebody called '${d.principalId}' already. Change that one, or take another id.`,
+  ),
+  PRINCIPAL_NOT_FOUND: define<{ principalId: string }>(
+    'not_found',
+    (d) => `There is nobody called '${d.principalId}'. List principals to see who there is.`,
+  ),
+  PRINCIPAL_DISABLED: define<{ principalId: string }>(
+    'conflict',
+    (d) => `'${d.principalId}' is shut out, so a key would let nobody in. Let them in first.`,
+  ),
+  KEY_NOT_FOUND: define<{ keyId: string }>(
+    'not_found',
+    (d) => `There is no key ${d.keyId}. List keys to see which there are.`,
+  ),
+  KEY_REFUSED: define<Record<string, never>>(
+    'unauthenticated',
+    () =>
+      'The key lets nobody in: it is unknown, expired or revoked, or belongs to somebody who is shut out. Ask an admin for another.',
+  ),
+  KEY_MISSING: define<{ tenantId: string }>(
+    'unauthenticated',
+    (d) =>
+      `Tenant '${d.tenantId}' has admins with keys, so nobody acts in it without one. Set STEPWARDEN_KEY to yours.`,
+  ),
+  TENANT_EXISTS: define<{ tenantId: string }>(
+    'conflict',
+    (d) => `There is a tenant '${d.tenantId}' already.`,
   ),
   DRAFT_STALE: define<{
     procedureKey: string

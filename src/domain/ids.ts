@@ -6,6 +6,8 @@ const prefixes = {
   procedure: 'proc',
   version: 'ver',
   activation: 'act',
+  review: 'rev',
+  key: 'key',
   execution: 'exec',
   escalation: 'esc',
   gap: 'gap',

@@ -30,10 +30,13 @@ export function nextVersionStatus(status: VersionStatus, command: VersionCommand
 }
 
 /**
- * Holds what only drafts allow: to edit the definition or the scenarios, to delete, to activate.
+ * Holds what only drafts allow: to edit the definition or the scenarios, to delete, to review, to activate.
  *
  * @throws ServiceError `VERSION_NOT_DRAFT` naming the state that was found and what was wanted.
  */
-export function requireDraft(status: VersionStatus, wanted: 'activate' | 'delete' | 'edit'): void {
+export function requireDraft(
+  status: VersionStatus,
+  wanted: 'activate' | 'delete' | 'edit' | 'review',
+): void {
   if (status !== 'draft') throw new ServiceError('VERSION_NOT_DRAFT', { status, wanted })
 }

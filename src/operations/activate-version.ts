@@ -24,6 +24,9 @@ export const activateVersion = defineAdministration({
     'VERSION_HAS_ERRORS',
     'VERSION_TOOL_CHANGED',
     'VERSION_NOT_EMBEDDED',
+    'SCENARIOS_FAILED',
+    'APPROVAL_DECLINED',
+    'APPROVAL_MISSING',
   ],
   roles: ['approver', 'admin'],
   async change({ app, caller }, transaction, input) {

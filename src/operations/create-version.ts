@@ -45,17 +45,20 @@ export const createVersion = defineAdministration({
     const given = scenarios === undefined ? undefined : requireScenarios(scenarios)
     if (definition !== undefined) {
       const prepared = await prepareVersion(app, db.kysely, definition)
-      return { prepared, scenarios: given ?? (await listInherited(db.kysely, key)) }
+      const inherited = given ?? (await listInherited(db.kysely, key))
+      return { prepared, scenarios: inherited, basedOn: undefined, authorIds: undefined }
     }
     const basis = await findProcedureVersion(db.kysely, key, fromVersionNumber)
     return {
       prepared: await prepareVersion(app, db.kysely, basis.definition),
       scenarios: given ?? (await listScenarios(db.kysely, basis.id)),
       basedOn: basis.id,
+      // Who only copies has written nothing.
+      authorIds: given === undefined ? basis.authorIds : undefined,
     }
   },
   async change({ app, caller }, transaction, { procedureKey: key }, preparation) {
-    const { prepared, scenarios, basedOn } = preparation
+    const { prepared, scenarios, basedOn, authorIds } = preparation
     const { tenantId } = caller.principal
     const now = app.clock.now()
     const procedure = await lockProcedure(transaction, key)
@@ -78,6 +81,7 @@ export const createVersion = defineAdministration({
       author: caller.principal,
       at: new Date(now),
       ...(basedOn && { basedOn }),
+      ...(authorIds && { authorIds }),
     })
     await storeCompanions(transaction, app, { tenantId, versionId: id }, prepared)
     await replaceScenarios(transaction, tenantId, id, scenarios)

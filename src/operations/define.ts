@@ -39,6 +39,8 @@ export interface AuditEntry {
     | 'escalation'
     | 'embedding_model'
     | 'tenant'
+    | 'principal'
+    | 'key'
   readonly entityId: string
   /** Hashes of what was there before and after, where that has one. */
   readonly beforeHash?: string

@@ -35,7 +35,7 @@ export const getEmbeddings = defineOperation({
     advice: z.array(z.string()).describe('What should be done; empty when all is well'),
   }),
   errors: [],
-  roles: ['author', 'approver', 'admin', 'auditor'],
+  roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
   async run({ app }) {
     const { system } = app.database
     const registered = await listEmbeddingModels(system)

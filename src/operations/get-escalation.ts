@@ -14,7 +14,7 @@ export const getEscalation = defineOperation({
   input: z.strictObject({ escalationId }),
   output: z.object({ escalation: escalationOutput, run: runDetailOutput.nullable() }),
   errors: ['ESCALATION_NOT_FOUND'],
-  roles: ['agent', 'approver', 'admin', 'auditor'],
+  roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
   async run(context, input) {
     const escalation = await findEscalation(context.db.kysely, input.escalationId)
     if (escalation === undefined) {

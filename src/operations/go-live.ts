@@ -7,6 +7,7 @@ import { lockCalledProcedures, lockProcedure } from '../db/queries/procedures.ts
 import {
   findActiveVersion,
   type ProcedureVersion,
+  updateActivated,
   updateFindings,
   updateVersionStatus,
 } from '../db/queries/versions.ts'
@@ -19,6 +20,7 @@ import { callsOf, checkVersion } from './check-version.ts'
 import type { AuditEntry, Caller } from './define.ts'
 import { findProcedureVersion, procedureNotFound } from './find-version.ts'
 import { listMissingModels } from './prepare-version.ts'
+import { requireApproval } from './require-approval.ts'
 
 /** What is to go live, and what the caller saw serving when they decided so. */
 export interface GoLive {
@@ -34,7 +36,8 @@ export interface GoLive {
  * range. On any error both stay as they were.
  *
  * @throws ServiceError `PROCEDURE_NOT_FOUND`, `VERSION_NOT_FOUND`, `VERSION_NOT_DRAFT`, `ACTIVATION_STALE`,
- *   `VERSION_HAS_ERRORS`, `VERSION_TOOL_CHANGED`, `VERSION_NOT_EMBEDDED`.
+ *   `VERSION_HAS_ERRORS`, `VERSION_TOOL_CHANGED`, `VERSION_NOT_EMBEDDED`, `SCENARIOS_FAILED`, `APPROVAL_DECLINED`,
+ *   `APPROVAL_MISSING`.
  */
 export async function goLive(
   app: AppContext,
@@ -59,6 +62,7 @@ export async function goLive(
   if (models.length > 0) {
     throw new ServiceError('VERSION_NOT_EMBEDDED', { procedureKey, versionNumber, models })
   }
+  const approval = await requireApproval(app, transaction, version)
 
   // Taken under the lock, so that of two activations the later one has the later time.
   const at = await updateOpenActivation(
@@ -76,7 +80,7 @@ export async function goLive(
   }
   // While it is a draft still: what it goes live with is what this check found, not what the last save did.
   await updateFindings(transaction, version.id, findings)
-  await updateVersionStatus(transaction, version.id, status)
+  await updateActivated(transaction, version.id, approval.digest)
   if (version.definition.internal !== true) {
     const patterns = literalPatterns(version.definition.issuePatterns ?? [])
     await insertLiteralPatterns(transaction, principal.tenantId, version.id, patterns)
@@ -90,7 +94,7 @@ export async function goLive(
     by: principal,
   })
   return {
-    version: { ...version, status, findings },
+    version: { ...version, status, findings, approvalDigest: approval.digest },
     audit: [
       {
         action: 'version.activated',
@@ -98,9 +102,14 @@ export async function goLive(
         entityId: version.id,
         ...(predecessor && { beforeHash: predecessor.definitionHash }),
         afterHash: version.definitionHash,
-        details: { procedureKey, versionNumber, replaced: current },
-        // No approval is asked for yet, and the log says so.
-        ungoverned: true,
+        details: {
+          procedureKey,
+          versionNumber,
+          replaced: current,
+          approvalDigest: approval.digest,
+          approvedBy: approval.approvedBy,
+        },
+        ungoverned: approval.digest === null,
       },
     ],
   }

@@ -17,7 +17,7 @@ export const listEscalations = defineOperation({
   }),
   output: z.object({ items: z.array(escalationOutput), nextCursor }),
   errors: [],
-  roles: ['agent', 'approver', 'admin', 'auditor'],
+  roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
   async run({ app, db }, { limit, cursor, overdue, ...filters }) {
     const now = app.clock.now()
     const rows = await listRows(db.kysely, {

@@ -4,13 +4,17 @@ import { approveStep } from './approve-step.ts'
 import { assignEscalation } from './assign-escalation.ts'
 import { calibrateEmbeddings } from './calibrate-embeddings.ts'
 import { cancelExecution } from './cancel-execution.ts'
+import { changePrincipal } from './change-principal.ts'
 import { continueEmbeddingSwitch } from './continue-embedding-switch.ts'
+import { createKey } from './create-key.ts'
+import { createPrincipal } from './create-principal.ts'
 import { createProcedure } from './create-procedure.ts'
 import { createVersion } from './create-version.ts'
 import { deleteDraft } from './delete-draft.ts'
 import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { editDraft } from './edit-draft.ts'
+import { getApproval } from './get-approval.ts'
 import { getCalendar } from './get-calendar.ts'
 import { getEmbeddings } from './get-embeddings.ts'
 import { getEscalation } from './get-escalation.ts'
@@ -20,6 +24,8 @@ import { getStats } from './get-stats.ts'
 import { holdExecutions } from './hold-executions.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
+import { listKeys } from './list-keys.ts'
+import { listPrincipals } from './list-principals.ts'
 import { listProcedures } from './list-procedures.ts'
 import { listScenarios } from './list-scenarios.ts'
 import { listWaitingSteps } from './list-waiting-steps.ts'
@@ -28,6 +34,8 @@ import { replayExecution } from './replay-execution.ts'
 import { resolveEscalation } from './resolve-escalation.ts'
 import { resolveTicket } from './resolve-ticket.ts'
 import { resumeExecution } from './resume-execution.ts'
+import { reviewVersion } from './review-version.ts'
+import { revokeKey } from './revoke-key.ts'
 import { searchProcedures } from './search-procedures.ts'
 import { setCalendar } from './set-calendar.ts'
 import { setScenarios } from './set-scenarios.ts'
@@ -73,4 +81,12 @@ export const operations = {
   setCalendar,
   startExecution,
   switchEmbeddings,
+  changePrincipal,
+  createKey,
+  createPrincipal,
+  getApproval,
+  listKeys,
+  listPrincipals,
+  reviewVersion,
+  revokeKey,
 } as const

@@ -46,6 +46,8 @@ export function startCli(words: readonly string[], options: RunOptions = {}): Ru
   const child = spawn(process.execPath, [entry, ...words], {
     env: {
       ...inherited,
+      // Reviews have tests of their own.
+      STEPWARDEN_REQUIRED_APPROVALS: '0',
       STEPWARDEN_DATA_DIR: options.dataDir ?? join(tmpdir(), 'stepwarden-no-such-folder'),
       ...options.environment,
     },

@@ -54,9 +54,14 @@ const typeOf: Readonly<Record<string, string>> = {
 }
 
 /** What only the database sets: its insert would be an error. */
-const setByTrigger = ['seq', 'hash_version', 'prev_hash', 'hash'].map(
-  (column) => `audit_events.${column}`,
-)
+const setByTrigger = [
+  'audit_events.seq',
+  'audit_events.hash_version',
+  'audit_events.prev_hash',
+  'audit_events.hash',
+  'reviews.seq',
+  'reviews.content',
+]
 
 function describeColumn(column: Column): string {
   const name = `${column.table}.${column.column}`

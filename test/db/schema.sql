@@ -23,6 +23,28 @@ TABLE activations
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (active_until, deactivated_by) TO stepwarden_app
 
+TABLE api_keys
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  principal_id text COLLATE "C" NOT NULL
+  name text NOT NULL
+  key_hash text COLLATE "C" NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  expires_at timestamp(3) with time zone
+  revoked_at timestamp(3) with time zone
+  CONSTRAINT api_keys_check CHECK ((expires_at > created_at))
+  CONSTRAINT api_keys_key_hash_check CHECK ((key_hash ~ '^[0-9a-f]{64}$'::text))
+  CONSTRAINT api_keys_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT api_keys_tenant_id_key_hash_key UNIQUE (tenant_id, key_hash)
+  CONSTRAINT api_keys_tenant_id_principal_id_fkey FOREIGN KEY (tenant_id, principal_id) REFERENCES principals(tenant_id, id)
+  CREATE TRIGGER api_keys_identity BEFORE UPDATE OF tenant_id, id, principal_id, name, key_hash, created_at, expires_at ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse('A key is revoked, never changed.')
+  CREATE TRIGGER api_keys_kept BEFORE DELETE OR TRUNCATE ON api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse('A key is revoked, never deleted.')
+  CREATE TRIGGER api_keys_revoked BEFORE UPDATE ON api_keys FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION refuse('A revoked key stays revoked.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (revoked_at) TO stepwarden_app
+
 TABLE audit_events
   tenant_id text COLLATE "C" NOT NULL
   seq bigint NOT NULL
@@ -249,6 +271,16 @@ TABLE executions WITH (fillfactor=80)
   GRANT SELECT (tenant_id, id, started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, ended_at, wake_at) TO stepwarden_system
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, wake_at) TO stepwarden_system
 
+TABLE governance
+  singleton boolean NOT NULL DEFAULT true
+  required_approvals integer NOT NULL
+  CONSTRAINT governance_pkey PRIMARY KEY (singleton)
+  CONSTRAINT governance_required_approvals_check CHECK (((required_approvals >= 0) AND (required_approvals <= 10)))
+  CONSTRAINT governance_singleton_check CHECK (singleton)
+  CREATE TRIGGER governance_kept BEFORE DELETE OR TRUNCATE ON governance FOR EACH STATEMENT EXECUTE FUNCTION refuse('What a deployment requires is changed, never removed.')
+  CREATE TRIGGER governance_told AFTER UPDATE ON governance FOR EACH ROW WHEN ((old.required_approvals <> new.required_approvals)) EXECUTE FUNCTION tell_governance()
+  GRANT SELECT TO stepwarden_app
+
 TABLE limit_counters WITH (fillfactor=50)
   tenant_id text COLLATE "C" NOT NULL
   tool text COLLATE "C" NOT NULL
@@ -293,6 +325,26 @@ TABLE migrations
   CONSTRAINT migrations_pkey PRIMARY KEY (name)
   GRANT SELECT TO stepwarden_app
 
+TABLE principals
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  kind text NOT NULL
+  name text NOT NULL
+  roles text[] NOT NULL
+  groups text[] NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  disabled_at timestamp(3) with time zone
+  CONSTRAINT principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'ai'::text, 'service'::text])))
+  CONSTRAINT principals_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT principals_roles_check CHECK ((roles <@ ARRAY['agent'::text, 'author'::text, 'approver'::text, 'admin'::text, 'auditor'::text]))
+  CONSTRAINT principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER principals_identity BEFORE UPDATE OF tenant_id, id, kind, created_at ON principals FOR EACH ROW EXECUTE FUNCTION refuse('A principal keeps its id and its kind.')
+  CREATE TRIGGER principals_kept BEFORE DELETE OR TRUNCATE ON principals FOR EACH STATEMENT EXECUTE FUNCTION refuse('A principal is disabled, never deleted.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (name, roles, groups, disabled_at) TO stepwarden_app
+
 TABLE procedure_versions
   tenant_id text COLLATE "C" NOT NULL
   id text COLLATE "C" NOT NULL
@@ -318,6 +370,8 @@ TABLE procedure_versions
   category text NOT NULL GENERATED AS COALESCE((definition ->> 'category'::text), 'general'::text)
   issue_patterns jsonb NOT NULL GENERATED AS COALESCE((definition -> 'issuePatterns'::text), '[]'::jsonb)
   internal boolean NOT NULL GENERATED AS (definition @> '{"internal": true}'::jsonb)
+  approval_digest text COLLATE "C"
+  CONSTRAINT procedure_versions_approval_digest_check CHECK ((approval_digest ~ '^[0-9a-f]{64}$'::text))
   CONSTRAINT procedure_versions_author_ids_check CHECK ((cardinality(author_ids) >= 1))
   CONSTRAINT procedure_versions_definition_check CHECK ((jsonb_typeof((definition -> 'steps'::text)) = 'array'::text))
   CONSTRAINT procedure_versions_definition_hash_check CHECK ((definition_hash ~ '^[0-9a-f]{64}$'::text))
@@ -332,9 +386,11 @@ TABLE procedure_versions
   CONSTRAINT procedure_versions_version_number_check CHECK ((version_number >= 1))
   CREATE UNIQUE INDEX procedure_versions_one_active ON procedure_versions USING btree (tenant_id, procedure_id) WHERE (status = 'active'::text)
   CREATE INDEX procedure_versions_served ON procedure_versions USING btree (tenant_id, category) WHERE ((status = 'active'::text) AND (NOT internal))
+  CREATE TRIGGER procedure_versions_approved BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.status = 'draft'::text) AND (new.status = 'active'::text))) EXECUTE FUNCTION guard_approval()
   CREATE TRIGGER procedure_versions_authors BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((NOT (new.author_ids @> old.author_ids))) EXECUTE FUNCTION refuse('Who has written a version stays its author.')
   CREATE TRIGGER procedure_versions_begin_as_draft BEFORE INSERT ON procedure_versions FOR EACH ROW WHEN ((new.status <> 'draft'::text)) EXECUTE FUNCTION refuse('A new version is a draft; it becomes active by an update.')
   CREATE TRIGGER procedure_versions_content BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((((old.status <> 'draft'::text) OR (new.status <> 'draft'::text)) AND ((((((((((old.definition IS DISTINCT FROM new.definition) OR (old.definition_hash IS DISTINCT FROM new.definition_hash)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.purpose IS DISTINCT FROM new.purpose)) OR (old.tool_contracts IS DISTINCT FROM new.tool_contracts)) OR (old.findings IS DISTINCT FROM new.findings)) OR (old.revision IS DISTINCT FROM new.revision)) OR (old.author_ids IS DISTINCT FROM new.author_ids)) OR (old.updated_by IS DISTINCT FROM new.updated_by)) OR (old.updated_at IS DISTINCT FROM new.updated_at)))) EXECUTE FUNCTION refuse('Only a draft can be edited; make a new version instead.')
+  CREATE TRIGGER procedure_versions_digest BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.approval_digest IS DISTINCT FROM new.approval_digest) AND (NOT ((old.status = 'draft'::text) AND (new.status = 'active'::text))))) EXECUTE FUNCTION refuse('The approval of a version is told when it goes live, and stays.')
   CREATE TRIGGER procedure_versions_forget_calls AFTER UPDATE OF status ON procedure_versions FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION forget_calls()
   CREATE TRIGGER procedure_versions_identity BEFORE UPDATE OF tenant_id, id, procedure_id, version_number, based_on_version_id, created_by, created_at ON procedure_versions FOR EACH ROW EXECUTE FUNCTION refuse('A version keeps its id, number, procedure and origin.')
   CREATE TRIGGER procedure_versions_kept BEFORE DELETE ON procedure_versions FOR EACH ROW WHEN ((old.status <> 'draft'::text)) EXECUTE FUNCTION refuse('Only a draft can be deleted.')
@@ -346,7 +402,7 @@ TABLE procedure_versions
   GRANT DELETE TO stepwarden_app
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (status, definition, definition_hash, summary, purpose, tool_contracts, findings, revision, author_ids, updated_by, updated_at) TO stepwarden_app
+  GRANT UPDATE (status, definition, definition_hash, summary, purpose, tool_contracts, findings, revision, author_ids, updated_by, updated_at, approval_digest) TO stepwarden_app
   GRANT SELECT (tenant_id, id, purpose) TO stepwarden_system
 
 TABLE procedures
@@ -383,6 +439,36 @@ TABLE replies
   CREATE TRIGGER replies_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON replies FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sent never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE reviews
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  seq bigint NOT NULL
+  procedure_id text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  digest text COLLATE "C" NOT NULL
+  parts jsonb NOT NULL
+  content text COLLATE "C" NOT NULL
+  verdict text NOT NULL
+  comment text
+  acknowledged jsonb NOT NULL
+  reviewer_id text COLLATE "C" NOT NULL
+  reviewer jsonb NOT NULL
+  at timestamp(3) with time zone NOT NULL
+  CONSTRAINT reviews_acknowledged_check CHECK ((jsonb_typeof(acknowledged) = 'array'::text))
+  CONSTRAINT reviews_by_people CHECK (((verdict = 'comment'::text) OR (((reviewer ->> 'kind'::text) = 'human'::text) AND (NOT COALESCE(((reviewer ->> 'unauthenticated'::text))::boolean, false)))))
+  CONSTRAINT reviews_check CHECK (((reviewer ->> 'id'::text) = reviewer_id))
+  CONSTRAINT reviews_digest_check CHECK ((digest ~ '^[0-9a-f]{64}$'::text))
+  CONSTRAINT reviews_parts_check CHECK ((jsonb_typeof(parts) = 'object'::text))
+  CONSTRAINT reviews_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT reviews_tenant_id_procedure_id_fkey FOREIGN KEY (tenant_id, procedure_id) REFERENCES procedures(tenant_id, id)
+  CONSTRAINT reviews_verdict_check CHECK ((verdict = ANY (ARRAY['approve'::text, 'decline'::text, 'comment'::text])))
+  CREATE INDEX reviews_digest ON reviews USING btree (tenant_id, procedure_id, digest, seq)
+  CREATE TRIGGER reviews_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON reviews FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was said in a review stays said.')
+  CREATE TRIGGER reviews_stamped BEFORE INSERT ON reviews FOR EACH ROW EXECUTE FUNCTION stamp_review()
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT (tenant_id, id, procedure_id, version_id, digest, parts, verdict, comment, acknowledged, reviewer_id, reviewer, at) TO stepwarden_app
   GRANT SELECT TO stepwarden_app
 
 TABLE scenarios
@@ -456,10 +542,12 @@ TABLE tenants
   CONSTRAINT tenants_pkey PRIMARY KEY (id)
   CREATE TRIGGER tenants_identity BEFORE UPDATE OF id, created_at ON tenants FOR EACH ROW EXECUTE FUNCTION refuse('The id of a tenant never changes.')
   CREATE TRIGGER tenants_kept BEFORE DELETE OR TRUNCATE ON tenants FOR EACH STATEMENT EXECUTE FUNCTION refuse('A tenant is never deleted.')
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (name, calendar) TO stepwarden_app
+  GRANT SELECT (id) TO stepwarden_system
 
 TABLE tool_contracts
   tenant_id text COLLATE "C" NOT NULL
@@ -710,6 +798,37 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.guard_approval()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      required integer;
+      approved bigint;
+      declined bigint;
+    BEGIN
+      SELECT g.required_approvals INTO STRICT required FROM public.governance g;
+      IF required > 0 THEN
+        SELECT count(*) FILTER (WHERE last.verdict = 'approve' AND last.reviewer_id <> ALL (NEW.author_ids)),
+            count(*) FILTER (WHERE last.verdict = 'decline')
+          INTO approved, declined
+          FROM (
+            SELECT DISTINCT ON (r.reviewer_id) r.reviewer_id, r.verdict FROM public.reviews r
+              WHERE r.tenant_id = NEW.tenant_id AND r.procedure_id = NEW.procedure_id
+                AND r.digest = NEW.approval_digest AND r.content = public.version_content(NEW)
+                AND r.verdict <> 'comment'
+              ORDER BY r.reviewer_id, r.seq DESC
+          ) last;
+        IF approved < required OR declined > 0 THEN
+          PERFORM public.refuse_row('procedure_versions', 'procedure_versions_approved', 'restrict_violation',
+            'Nothing goes live without the approval of people who wrote no part of it.');
+        END IF;
+      END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.guard_execution_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -894,6 +1013,29 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.new_audit_id(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      alphabet constant text := '0123456789abcdefghjkmnpqrstvwxyz';
+      rest bigint := floor(extract(epoch FROM at) * 1000)::bigint;
+      bytes constant bytea := uuid_send(gen_random_uuid());
+      id text := '';
+    BEGIN
+      FOR place IN 1..9 LOOP
+        id := substr(alphabet, (rest % 32)::integer + 1, 1) || id;
+        rest := rest / 32;
+      END LOOP;
+      -- Bytes 6 and 8 of a UUID are not all random.
+      FOREACH rest IN ARRAY ARRAY[0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13] LOOP
+        id := id || substr(alphabet, get_byte(bytes, rest::integer) % 32 + 1, 1);
+      END LOOP;
+      RETURN 'aud_' || id;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.refuse()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -973,6 +1115,76 @@ AS $function$
       END IF;
       RETURN NULL;
     END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.stamp_review()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      version public.procedure_versions;
+    BEGIN
+      SELECT * INTO version FROM public.procedure_versions v
+        WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.version_id AND v.procedure_id = NEW.procedure_id
+        FOR SHARE;
+      IF version.id IS NULL OR (NEW.verdict <> 'comment' AND version.status <> 'draft') THEN
+        PERFORM public.refuse_row('reviews', 'reviews_of_draft', 'restrict_violation',
+          'A verdict is given on a draft.');
+      END IF;
+      IF NEW.verdict = 'approve' AND NEW.reviewer_id = ANY (version.author_ids) THEN
+        PERFORM public.refuse_row('reviews', 'reviews_of_others', 'restrict_violation',
+          'Nobody approves their own work.');
+      END IF;
+      NEW.content := public.version_content(version);
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.tell_governance()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      tag constant text := current_setting('stepwarden.tenant', true);
+      tenant text;
+    BEGIN
+      FOR tenant IN SELECT t FROM public.tenant_ids() t LOOP
+        PERFORM set_config('stepwarden.tenant', tenant, true);
+        INSERT INTO public.audit_events (tenant_id, id, at, actor_id, actor_kind, actor, action, entity_kind,
+            entity_id, details, origin, ungoverned)
+          VALUES (tenant, public.new_audit_id(clock_timestamp()), clock_timestamp(), 'deployment', 'service',
+            '{"groups":[],"id":"deployment","kind":"service","roles":[],"tenantId":"' || tenant || '"}',
+            'governance.changed', 'tenant', tenant,
+            '{"before":' || OLD.required_approvals || ',"requiredApprovals":' || NEW.required_approvals || '}',
+            'deployment', NEW.required_approvals = 0);
+      END LOOP;
+      PERFORM set_config('stepwarden.tenant', coalesce(tag, ''), true);
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.tenant_ids()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT id FROM public.tenants ORDER BY id
+    $function$
+  OWNER stepwarden_system GRANTED TO PUBLIC, stepwarden_system
+
+FUNCTION public.version_content(version procedure_versions)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+      SELECT encode(sha256(convert_to(jsonb_build_array(version.definition, version.tool_contracts, (
+        SELECT coalesce(jsonb_agg(s.scenario ORDER BY s.position), '[]') FROM public.scenarios s
+          WHERE s.tenant_id = version.tenant_id AND s.version_id = version.id
+      ))::text, 'UTF8')), 'hex')
     $function$
   OWNER stepwarden_owner
 

@@ -15,7 +15,7 @@ import {
 const db = await openTestDatabase()
 
 /** Not per tenant, by design. */
-const sharedTables = ['embedding_models', 'workers', 'migrations']
+const sharedTables = ['embedding_models', 'workers', 'migrations', 'governance']
 
 async function tenantTables(): Promise<readonly string[]> {
   return db.asOwner('default', async (client) => {
@@ -57,6 +57,46 @@ async function fill(tenant: string): Promise<void> {
       digest: 'd',
       salt: 's',
       value: '"1234"',
+    })
+    .execute()
+  await kysely
+    .insertInto('principals')
+    .values({
+      ...own,
+      id: 'ann',
+      kind: 'human',
+      name: 'Ann',
+      roles: ['admin'],
+      groups: [],
+      created_at: exampleAt,
+    })
+    .execute()
+  await kysely
+    .insertInto('api_keys')
+    .values({
+      ...own,
+      id: 'key',
+      principal_id: 'ann',
+      name: 'laptop',
+      key_hash: 'b'.repeat(64),
+      created_at: exampleAt,
+    })
+    .execute()
+  await kysely
+    .insertInto('reviews')
+    .values({
+      ...own,
+      id: 'rev',
+      procedure_id: `${tenant}_proc`,
+      version_id: `${tenant}_draft`,
+      digest: 'c'.repeat(64),
+      parts: '{}',
+      verdict: 'comment',
+      comment: 'Fine.',
+      acknowledged: '[]',
+      reviewer_id: 'ann',
+      reviewer: '{"id":"ann","kind":"human"}',
+      at: exampleAt,
     })
     .execute()
   await kysely
@@ -291,6 +331,7 @@ describe('every table', () => {
         'hold_executions',
         'living_workers',
         'release_executions',
+        'tenant_ids',
         'versions_without_vector',
       ]
       expect(others).toEqual(crossing.map((name) => ({ name, owner: databaseRoles.system })))

@@ -3,10 +3,11 @@ import { createStepwarden, type Principal } from '../../src/index.ts'
 const bob: Principal = {
   id: 'bob',
   kind: 'human',
-  roles: ['author', 'approver', 'agent'],
+  roles: ['author', 'agent'],
   groups: [],
   tenantId: 'default',
 }
+const eve: Principal = { ...bob, id: 'eve', roles: ['approver'] }
 
 const definition = {
   key: 'REFUND_STATUS',
@@ -32,13 +33,18 @@ const definition = {
 
 export async function loadAndResolve(dataDir: string, text: string): Promise<string | undefined> {
   await using stepwarden = await createStepwarden({ database: { dataDir } })
-  const client = stepwarden.as(bob)
-  const draft = await client.createProcedure({ definition })
+  const author = stepwarden.as(bob)
+  const draft = await author.createProcedure({ definition })
   for (const { path, message } of draft.findings) console.warn(path, message)
-  const { versionNumber } = draft
-  await client.activateVersion({ procedureKey: definition.key, versionNumber, seenActive: null })
 
-  const { execution, reply } = await client.resolveTicket({ ticket: { text } })
+  // Nobody approves their own work: another person looks at what is there, and says yes to exactly that.
+  const { procedureKey, versionNumber } = draft
+  const approver = stepwarden.as(eve)
+  const { digest } = await approver.getApproval({ procedureKey, versionNumber })
+  await approver.reviewVersion({ procedureKey, versionNumber, digest, verdict: 'approve' })
+  await approver.activateVersion({ procedureKey, versionNumber, seenActive: null })
+
+  const { execution, reply } = await author.resolveTicket({ ticket: { text } })
   console.log(execution?.selection?.chosenBy, execution?.inputSources)
   return reply?.text
 }

@@ -11,7 +11,11 @@ const folder = mkdtempSync(join(tmpdir(), 'stepwarden-crash-'))
 const seeded = join(folder, 'seeded')
 
 beforeAll(async () => {
-  const config = { database: { dataDir: seeded }, tenantId: 'default', logLevel: 'silent' } as const
+  const config = {
+    database: { dataDir: seeded, requiredApprovals: 0 },
+    tenantId: 'default',
+    logLevel: 'silent',
+  } as const
   await using app = await openContext(config, { embedder: ngramEmbedder })
   await seedProcedures(app)
 }, 60_000)

@@ -15,7 +15,7 @@ const admin = callerOf()
 
 beforeAll(async () => {
   await using app = await openContext(
-    { ...config, database: { dataDir: made } },
+    { ...config, database: { dataDir: made, requiredApprovals: 0 } },
     { tools: [], embedder: oldModel },
   )
   for (const [key, word] of [

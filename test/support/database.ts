@@ -19,6 +19,8 @@ export interface TestDatabase {
   asApp<T>(tenantId: string, run: (client: RawClient) => Promise<T>): Promise<T>
   /** Runs statements as the role that owns the tables. */
   asOwner<T>(tenantId: string, run: (client: RawClient) => Promise<T>): Promise<T>
+  /** Sets how many people must approve what goes live, as whoever migrates does; told in the audit log. */
+  requireApprovals(count: number): Promise<void>
   /** Adds a tenant, besides `default`. */
   addTenant(tenantId: string): Promise<void>
 }
@@ -51,6 +53,10 @@ export async function openTestDatabase(options: TestDatabaseOptions = {}): Promi
     config,
     asApp: (tenantId, run) => as(databaseRoles.app, tenantId, run),
     asOwner: (tenantId, run) => as(databaseRoles.owner, tenantId, run),
+    requireApprovals: (count) =>
+      as(databaseRoles.owner, 'default', async (client) => {
+        await client.query('UPDATE governance SET required_approvals = $1', [count])
+      }),
     async addTenant(tenantId) {
       const row = { id: tenantId, name: tenantId, created_at: new Date() }
       await database.forTenant(tenantId).kysely.insertInto('tenants').values(row).execute()

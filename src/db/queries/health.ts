@@ -11,6 +11,8 @@ export interface ServerState {
   /** Tables with a tenant that this role sees whole: none, or tenants could see each other. */
   readonly openTables: readonly string[]
   readonly lastMigration: string
+  /** How many approvals a version needs to go live. */
+  readonly requiredApprovals: number
 }
 
 /** Asks what the database is and what it lets this process see. */
@@ -21,6 +23,7 @@ export async function readServerState(database: Database): Promise<ServerState> 
     role: string
     open_tables: string[]
     last_migration: string
+    required_approvals: number
   }>(
     'server_state',
     `SELECT current_setting('server_version') AS version,
@@ -33,7 +36,8 @@ export async function readServerState(database: Database): Promise<ServerState> 
            AND NOT row_security_active(c.oid)
          ORDER BY 1
        ) AS open_tables,
-       (SELECT max(name) FROM public.migrations) AS last_migration`,
+       (SELECT max(name) FROM public.migrations) AS last_migration,
+       (SELECT required_approvals FROM public.governance) AS required_approvals`,
     [],
   )
   if (row === undefined) throw new TypeError('a query without FROM has one row')
@@ -43,6 +47,7 @@ export async function readServerState(database: Database): Promise<ServerState> 
     role: row.role,
     openTables: row.open_tables,
     lastMigration: row.last_migration,
+    requiredApprovals: row.required_approvals,
   }
 }
 

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../domain/canonical.ts'
 import type { Calendar } from '../../domain/expression.ts'
-import type { Db, Transaction } from '../connect.ts'
+import type { Database, Db, Transaction } from '../connect.ts'
 
 /** The working days of a tenant; undefined where it has set none. */
 export async function findCalendar(db: Db, tenantId: string): Promise<Calendar | undefined> {
@@ -27,6 +27,32 @@ export async function updateCalendar(
     .set({ calendar: canonicalJson(calendar) })
     .where('id', '=', tenantId)
     .execute()
+}
+
+/** False when there is one of this id. */
+export async function insertTenant(
+  transaction: Transaction,
+  id: string,
+  name: string,
+  at: Date,
+): Promise<boolean> {
+  const row = await transaction
+    .insertInto('tenants')
+    .values({ id, name, created_at: at })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** The ids of all tenants, in order. */
+export async function listTenantIds(database: Database): Promise<readonly string[]> {
+  const rows = await database.system.query<{ id: string }>(
+    'tenant_ids',
+    'SELECT id FROM tenant_ids() AS id',
+    [],
+  )
+  return rows.map(({ id }) => id)
 }
 
 function calendarOf(db: Db, tenantId: string) {

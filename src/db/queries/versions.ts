@@ -32,6 +32,8 @@ export interface ProcedureVersion extends VersionListItem {
   readonly toolContracts: Readonly<Record<string, string>>
   readonly findings: readonly Finding[]
   readonly authorIds: readonly string[]
+  /** What it went live with; null for a draft, and where no approval was needed. */
+  readonly approvalDigest: string | null
 }
 
 /** What saving a draft stores of it. */
@@ -133,7 +135,10 @@ export async function insertVersion(
     readonly id: Id<'version'>
     readonly procedureId: Id<'procedure'>
     readonly versionNumber: number
+    /** Who made the row. */
     readonly author: Principal
+    /** Who wrote what stands in it, when that was not its maker: of an unchanged copy. */
+    readonly authorIds?: readonly string[]
     readonly at: Date
     readonly basedOn?: Id<'version'>
   },
@@ -147,7 +152,7 @@ export async function insertVersion(
       procedure_id: version.procedureId,
       version_number: version.versionNumber,
       ...contentColumns(version),
-      author_ids: [version.author.id],
+      author_ids: [...(version.authorIds ?? [version.author.id])],
       based_on_version_id: version.basedOn ?? null,
       created_by: author,
       created_at: version.at,
@@ -200,6 +205,29 @@ export async function updateFindings(
   await transaction
     .updateTable('procedure_versions')
     .set({ findings: canonicalJson(findings) })
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+}
+
+/** Until the transaction ends nobody changes the version; others may keep it as it is as well. */
+export async function lockVersion(transaction: Transaction, id: Id<'version'>): Promise<void> {
+  await transaction
+    .selectFrom('procedure_versions')
+    .select('id')
+    .where('id', '=', id)
+    .forShare()
+    .execute()
+}
+
+/** Makes a draft the one that serves, with what it was approved by. The caller holds the procedure's lock. */
+export async function updateActivated(
+  transaction: Transaction,
+  id: Id<'version'>,
+  approvalDigest: string | null,
+): Promise<void> {
+  await transaction
+    .updateTable('procedure_versions')
+    .set({ status: 'active', approval_digest: approvalDigest })
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
 }
@@ -292,5 +320,6 @@ function toVersion(row: Selectable<ProcedureVersionsTable>): ProcedureVersion {
     summary: row.summary,
     purpose: row.purpose,
     authorIds: row.author_ids,
+    approvalDigest: row.approval_digest,
   }
 }

@@ -1,0 +1,178 @@
+import { createInterface } from 'node:readline/promises'
+import { getApproval } from '../operations/get-approval.ts'
+import { reviewVersion } from '../operations/review-version.ts'
+import { type Command, type Given, operationCommand } from './command.ts'
+import { usageError } from './failures.ts'
+import type { Shell } from './shell.ts'
+import { fields, table } from './table.ts'
+import type { Terminal } from './terminal.ts'
+import { countText, instantText } from './value-line.ts'
+
+type Approval = Awaited<ReturnType<typeof getApproval.invoke>>
+
+const parameters = [
+  { usage: '<KEY>', text: 'the key of a procedure' },
+  { usage: '<NUMBER>', text: 'the number of one of its versions' },
+]
+const digestOption = {
+  usage: '--digest <DIGEST>',
+  text: 'the digest that you have seen, or its first 12 digits or more',
+}
+
+const show = operationCommand({
+  path: 'procedures review',
+  operation: getApproval,
+  arguments: parameters,
+  notes: [
+    'A verdict is bound to the digest, which stands for the definition, the tools, the scenarios and what they come to,',
+    'and what the procedures that it calls take and give. When any of it changes, the verdict no longer counts.',
+  ].join('\n'),
+  input: (given) => ({ procedureKey: given.text('KEY'), versionNumber: given.number('NUMBER') }),
+  screen: approvalScreen,
+})
+
+const approve: Command = {
+  path: 'procedures approve',
+  summary: 'Approve a draft as it is, written by others',
+  arguments: parameters,
+  options: [
+    digestOption,
+    { usage: '--comment <TEXT>', text: 'what you have to say' },
+    { usage: '--acknowledge <IDS>', text: 'findings that you let pass, several with commas' },
+  ],
+  notes: 'Without --digest it shows what there is and asks, at a terminal.',
+  run: (shell, given) => review(shell, given, 'approve'),
+}
+
+const decline: Command = {
+  path: 'procedures decline',
+  summary: 'Decline a draft as it is: it does not go live as long as you stand by it',
+  arguments: parameters,
+  options: [digestOption, { usage: '--comment <TEXT>', text: 'why; it must be given' }],
+  run: (shell, given) => review(shell, given, 'decline'),
+}
+
+const comment: Command = {
+  path: 'procedures comment',
+  summary: 'Say something about a version, which decides nothing',
+  arguments: parameters,
+  options: [
+    digestOption,
+    { usage: '--comment <TEXT>', text: 'what you have to say; it must be given' },
+  ],
+  run: (shell, given) => review(shell, given, 'comment'),
+}
+
+export const reviewCommands: readonly Command[] = [show, approve, decline, comment]
+
+async function review(shell: Shell, given: Given, verdict: 'approve' | 'decline' | 'comment') {
+  const procedureKey = given.text('KEY')
+  const versionNumber = given.number('NUMBER')
+  const approval = await shell.call(getApproval, { procedureKey, versionNumber })
+  const output = await shell.call(reviewVersion, {
+    procedureKey,
+    versionNumber,
+    digest: await digestOf(shell, given, verdict, approval),
+    verdict,
+    comment: given.find('comment'),
+    acknowledge: given
+      .find('acknowledge')
+      ?.split(',')
+      .map((id) => id.trim()),
+  })
+  const what = { approve: 'approved', decline: 'declined', comment: 'commented on' }[verdict]
+  return {
+    output,
+    screen: `Version ${output.versionNumber} of ${procedureKey} is ${what} by ${output.reviewerId}, as digest ${output.digest.slice(0, 12)}.`,
+  }
+}
+
+/** What the reviewer says to have seen; asked for at a terminal, where they see it now. */
+async function digestOf(
+  shell: Shell,
+  given: Given,
+  verdict: string,
+  approval: Approval,
+): Promise<string> {
+  const seen = given.find('digest')
+  if (seen !== undefined) {
+    if (!/^[0-9a-f]{12,64}$/.test(seen)) {
+      throw usageError(
+        `'${seen}' is no digest.`,
+        'Give 12 to 64 of its digits; procedures review shows it.',
+      )
+    }
+    // Of a digest that is another one, the operation says what has changed.
+    return approval.digest.startsWith(seen) ? approval.digest : seen.padEnd(64, '0')
+  }
+  if (verdict === 'comment') return approval.digest
+  if (process.stdin.isTTY !== true || shell.terminal.json || shell.isSession) {
+    throw usageError(
+      'It is not said which digest you have seen.',
+      'Give it with --digest; procedures review shows it.',
+    )
+  }
+  shell.terminal.print(approvalScreen(approval, shell.terminal))
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await lines.question(`\n${verdict} this? (yes/no) `)
+    if (/^y(es)?$/i.test(answer.trim())) return approval.digest
+  } finally {
+    lines.close()
+  }
+  throw usageError('Nothing was said.', "Answer 'yes' to say it.")
+}
+
+export function approvalScreen(approval: Approval, terminal: Terminal): string {
+  const { simulation, required, approvedBy, declinedBy, changed } = approval
+  const scenarios = simulation?.scenarios ?? []
+  const failed = scenarios.filter(({ ok }) => !ok).map(({ name }) => name)
+  return [
+    `${terminal.style('heading', approval.procedureKey)}  version ${approval.versionNumber}, ${approval.status}`,
+    fields(terminal, [
+      ['Digest', approval.digest],
+      ['Written by', approval.authorIds.join(', ')],
+      ['Approvals', standing(required, approvedBy)],
+      ['Declined by', declinedBy.length === 0 ? null : declinedBy.join(', ')],
+      [
+        'Changed',
+        changed.length === 0 ? null : `since it was last approved: ${changed.join(', ')}`,
+      ],
+      ['Definition', approval.parts.definition.slice(0, 12)],
+      ['Tools', namesOf(approval.parts.tools)],
+      ['Calls', namesOf(approval.parts.calls)],
+      [
+        'Scenarios',
+        simulation === null
+          ? 'cannot be run: the definition has errors'
+          : `${countText(scenarios.length, 'scenario')}${failed.length === 0 ? '' : `; not as expected: ${failed.join(', ')}`}; ${simulation.coverage.branches.reached} of ${simulation.coverage.branches.total} branches reached`,
+      ],
+    ]),
+    '',
+    table(
+      terminal,
+      ['VERDICT', 'BY', 'AT', 'DIGEST', 'COMMENT'],
+      approval.reviews.map((one) => [
+        one.verdict,
+        `${one.reviewerId}${one.reviewerKind === 'human' ? '' : ` (${one.reviewerKind})`}`,
+        instantText(one.at) ?? '',
+        one.digest === approval.digest ? 'this one' : one.digest.slice(0, 12),
+        one.comment ?? '',
+      ]),
+      'Nobody has said anything of it.',
+    ),
+  ].join('\n')
+}
+
+function standing(required: number, approvedBy: readonly string[]): string {
+  if (required === 0) return 'none needed here (ungoverned)'
+  const by = approvedBy.length === 0 ? '' : `: ${approvedBy.join(', ')}`
+  return `${approvedBy.length} of ${required}${by}`
+}
+
+function namesOf(hashes: Readonly<Record<string, string | null>>): string | null {
+  const names = Object.entries(hashes).map(
+    ([name, hash]) => `${name} ${hash?.slice(0, 8) ?? '(none serves)'}`,
+  )
+  return names.length === 0 ? null : names.join(', ')
+}

@@ -1,0 +1,30 @@
+import { expect, test, vi } from 'vitest'
+import { openTestDatabase } from '../support/database.ts'
+import { runCli } from './run-cli.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const db = await openTestDatabase()
+const environment = {
+  DATABASE_URL: 'url' in db.config ? db.config.url : '',
+  STEPWARDEN_DATA_DIR: '',
+}
+const run = (words: string, more: Readonly<Record<string, string>> = {}) =>
+  runCli([...words.split(' '), '--json'], { environment: { ...environment, ...more } })
+
+test('on a server the local person acts until an admin has a key, and again when none has', async () => {
+  expect((await run('principals add ann --roles admin')).exitCode).toBe(0)
+  expect((await run('principals add bob --roles author')).exitCode).toBe(0)
+  expect((await run('keys create bob')).exitCode).toBe(0)
+  const made = JSON.parse((await run('keys create ann')).stdout)
+
+  const without = await run('procedures list')
+  expect(without.exitCode).toBe(5)
+  expect(JSON.parse(without.stderr)).toMatchObject({ code: 'KEY_MISSING' })
+  const withKey = { STEPWARDEN_KEY: made.key }
+  expect((await run('procedures list', withKey)).exitCode).toBe(0)
+
+  expect((await run(`keys revoke ${made.keyId}`, withKey)).exitCode).toBe(0)
+  expect((await run('procedures list', withKey)).exitCode).toBe(5)
+  expect((await run('procedures list')).exitCode).toBe(0)
+})

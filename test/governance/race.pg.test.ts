@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { operations } from '../../src/operations/registry.ts'
+import { openTestApp } from '../support/app.ts'
+import { callerOf } from '../support/caller.ts'
+
+const rounds = 100
+const { app, db } = await openTestApp({ tools: [] })
+const [writer, first, second] = [
+  callerOf('writer', ['author']),
+  callerOf('first', ['admin']),
+  callerOf('second', ['admin']),
+]
+const procedureKey = 'RACED'
+const definition = {
+  ...{ key: procedureKey, name: 'Raced', description: 'For tests.', internal: true },
+  steps: [{ key: 'known', action: 'Know', compute: { known: 'true' } }],
+  completionConditions: [{ text: 'Known', when: 'steps.known.output.known' }],
+}
+
+async function approvedDraft(name: string): Promise<number> {
+  const { versionNumber } = await operations.createVersion.invoke(app, writer, {
+    ...{ procedureKey, definition: { ...definition, name } },
+  })
+  const named = { procedureKey, versionNumber }
+  const { digest } = await operations.getApproval.invoke(app, first, named)
+  await operations.reviewVersion.invoke(app, first, { ...named, digest, verdict: 'approve' })
+  return versionNumber
+}
+
+test('of two admins who activate different versions at once one is told so, a hundred times', async () => {
+  await operations.createProcedure.invoke(app, writer, { definition })
+  await db.requireApprovals(1)
+  let seenActive: number | null = null
+  for (let round = 0; round < rounds; round += 1) {
+    const drafts = [await approvedDraft(`A ${round}`), await approvedDraft(`B ${round}`)]
+
+    const results = await Promise.allSettled(
+      drafts.map((versionNumber, index) =>
+        operations.activateVersion.invoke(app, index === round % 2 ? first : second, {
+          ...{ procedureKey, versionNumber, seenActive },
+        }),
+      ),
+    )
+
+    const refused = results.filter((result) => result.status === 'rejected')
+    expect(refused.map(({ reason }) => [reason.code, reason.kind])).toEqual([
+      ['ACTIVATION_STALE', 'conflict'],
+    ])
+    const { versions } = await operations.getProcedure.invoke(app, writer, { procedureKey })
+    const active = versions.filter(({ status }) => status === 'active')
+    expect(active).toHaveLength(1)
+    seenActive = active[0]?.versionNumber ?? null
+  }
+
+  const { activations } = await operations.getProcedure.invoke(app, writer, { procedureKey })
+  expect(activations).toHaveLength(rounds)
+  const ranges = [...activations].reverse()
+  for (const [index, { activeUntil }] of ranges.entries()) {
+    expect(activeUntil).toBe(ranges[index + 1]?.activeFrom ?? null)
+  }
+}, 120_000)
