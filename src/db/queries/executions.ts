@@ -272,7 +272,7 @@ function toListItem(row: ListColumns): ExecutionListItem {
 }
 
 // The JSON columns below are written only by this service, from values of the types that they are read as.
-function toExecution(row: Selectable<ExecutionsTable>): Execution {
+export function toExecution(row: Selectable<ExecutionsTable>): Execution {
   const input = storedValue(row.input)
   return {
     ...toListItem(row),
@@ -320,7 +320,7 @@ function toFurther(row: Selectable<ExecutionsTable>): Execution['further'] {
   }
 }
 
-function toStepRow(row: Selectable<StepExecutionsTable>): StepRow {
+export function toStepRow(row: Selectable<StepExecutionsTable>): StepRow {
   return {
     ordinal: row.ordinal,
     stepKey: row.step_key,
