@@ -1,3 +1,4 @@
+import { backtestCommands } from './backtest-commands.ts'
 import { calendarCommands } from './calendar-commands.ts'
 import { check } from './check-command.ts'
 import type { Command } from './command.ts'
@@ -24,6 +25,7 @@ export const commands: readonly Command[] = [
   ...scenarioCommands,
   check,
   simulate,
+  ...backtestCommands,
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,
