@@ -7,6 +7,7 @@ import { embeddingCommands } from './embedding-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { principalCommands } from './principal-commands.ts'
+import { insights } from './insights-command.ts'
 import { procedureCommands } from './procedure-commands.ts'
 import { reviewCommands } from './review-commands.ts'
 import { scenarioCommands } from './scenario-commands.ts'
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   check,
   simulate,
   ...backtestCommands,
+  insights,
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,

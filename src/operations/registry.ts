@@ -23,6 +23,7 @@ import { getCalendar } from './get-calendar.ts'
 import { getEmbeddings } from './get-embeddings.ts'
 import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
+import { getInsights } from './get-insights.ts'
 import { getProcedure } from './get-procedure.ts'
 import { getStats } from './get-stats.ts'
 import { holdExecutions } from './hold-executions.ts'
@@ -88,6 +89,7 @@ export const operations = {
   cancelBacktest,
   getBacktest,
   listBacktests,
+  getInsights,
   setCalendar,
   startExecution,
   switchEmbeddings,
