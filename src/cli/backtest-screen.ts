@@ -8,8 +8,8 @@ import { countText } from './value-line.ts'
 export function backtestScreen(terminal: Terminal, backtest: BacktestOutput): string {
   const { procedureKey, versionNumber, runCount, doneCount, state, isCurrent } = backtest
   const { same, different, unknown, changes, needs } = backtest
-  const width = String(Math.max(same, different, unknown)).length + 2
-  const line = (count: number, text: string) => `${String(count).padStart(width)}  ${text}`
+  const width = thousands(Math.max(same, different, unknown)).length + 2
+  const line = (count: number, text: string) => `${thousands(count).padStart(width)}  ${text}`
   const of = doneCount === runCount ? '' : ` of ${thousands(runCount)}`
   const how =
     state === 'cancelled' ? ', then it was cancelled' : state === 'running' ? ' so far' : ''

@@ -8,7 +8,7 @@ export type RunEnd = 'resolved' | 'declined' | 'escalated' | 'cancelled'
 export interface EndFacts {
   readonly end: RunEnd
   readonly reason: ReasonCode | null
-  /** The text of the condition or rule that decided; null where there is none, or where it may hold a sensitive value. */
+  /** The text of the condition or rule that decided; null where there is none, or where a value was put into it. */
   readonly text: string | null
 }
 

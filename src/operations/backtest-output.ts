@@ -11,7 +11,10 @@ const count = z.int()
 const endFacts = z.object({
   end: z.enum(['resolved', 'declined', 'escalated', 'cancelled']),
   reason: z.custom<ReasonCode>().nullable().describe('The code of the reason'),
-  text: z.string().nullable().describe('The text of the condition or rule that decided'),
+  text: z
+    .string()
+    .nullable()
+    .describe('The text of the condition or rule that decided; null: none, or it held a value'),
 })
 
 const need = z.object({

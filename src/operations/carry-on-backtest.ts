@@ -14,10 +14,10 @@ import type { ProcedureVersion } from '../db/queries/versions.ts'
 import { addVerdicts, type BacktestFilter, type RunVerdict } from '../domain/backtest.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { firstId, type Id } from '../domain/ids.ts'
-import { isJsonObject, type Json } from '../domain/json.ts'
 import { openRecord } from '../domain/open-record.ts'
-import { type BacktestedVersion, backtestRun } from '../simulation/backtest-run.ts'
+import { createBacktest } from '../simulation/backtest-run.ts'
 import { runEndOf } from '../simulation/compare-runs.ts'
+import type { PastRun } from '../simulation/recorded-world.ts'
 import { isOf } from './backtest-output.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { isWhole } from './sensitive-run.ts'
@@ -62,14 +62,11 @@ export async function carryOnBacktest(
   if (begun.state !== 'running') return begun
   if (!isOf(begun, version)) return endBacktest(app, db, begun.id)
   const plan = await planOfStored(app, db, version)
-  const texts = staticTexts(version.definition)
-  const isOpen = plan.sensitivity === undefined && plan.calls.length === 0
-  const subject: BacktestedVersion = {
+  const judge = createBacktest({
     plan,
     hasTool: (name, contractHash) => app.tools.find(name, contractHash) !== undefined,
     calendar: await findCalendar(db.kysely, db.tenantId),
-    isShown: (text) => isOpen || texts.has(text),
-  }
+  })
   const startedAt = app.clock.now()
   let backtest = begun
   let size = firstRuns
@@ -79,7 +76,7 @@ export async function carryOnBacktest(
     const wanted = pastRunsOf(procedureKey, filter, nextBefore)
     const runs = limit === 0 ? [] : await listPastRuns(db.kysely, wanted, limit)
     const found: (readonly [StoredRun, RunVerdict])[] = []
-    for (const run of runs) found.push([run, await verdictOn(app, db, subject, run)])
+    for (const run of runs) found.push([run, await verdictOn(app, db, judge, run)])
     backtest = await storePage(app, db, backtest, found, runs.length < limit)
     const rowCount = runs.reduce((sum, { rows }) => sum + rows.length, 0)
     size = Math.min(maxRuns, Math.max(1, Math.floor((maxRows * runs.length) / (rowCount + 1))))
@@ -107,20 +104,20 @@ export async function endBacktest(
 async function verdictOn(
   app: AppContext,
   db: TenantDb,
-  subject: BacktestedVersion,
+  judge: (past: PastRun) => RunVerdict,
   { execution, rows, values }: StoredRun,
 ): Promise<RunVerdict> {
   const plan = await planOfExecution(app, db, execution)
-  const shown = toRecord(execution, rows)
+  const stored = toRecord(execution, rows)
   const maySeal = values.length > 0 || plan.sensitivity !== undefined || plan.calls.length > 0
-  if (maySeal && !isWhole(shown, values)) {
+  if (maySeal && !isWhole(stored, values)) {
     const { code: reason = null } = execution.reason ?? {}
     const end = runEndOf({ status: statusOf(execution.status), outcome: execution.outcome })
     const need = { why: 'value_lost', step: null, what: null } as const
     return { kind: 'unknown', before: { end, reason, text: null }, need, step: null }
   }
-  const record = openRecord(shown, values)
-  return backtestRun(subject, { record, plan, toolContracts: execution.toolContracts }, shown)
+  const record = openRecord(stored, values)
+  return judge({ record, plan, toolContracts: execution.toolContracts })
 }
 
 /** Only runs that have ended are looked at. */
@@ -168,20 +165,4 @@ function affected([{ execution }, verdict]: readonly [
 ]): readonly AffectedRun[] {
   if (verdict.kind === 'same') return []
   return [{ executionId: execution.id, versionNumber: execution.versionNumber, verdict }]
-}
-
-/** The texts of a definition into which no value of a run is put. */
-function staticTexts(definition: unknown): ReadonlySet<string> {
-  const texts = new Set<string>()
-  const visit = (value: Json): void => {
-    if (Array.isArray(value)) value.forEach(visit)
-    if (!isJsonObject(value)) return
-    for (const [name, member] of Object.entries(value)) {
-      const isStatic = typeof member === 'string' && name === 'text' && !member.includes('{{')
-      if (isStatic) texts.add(member)
-      visit(member)
-    }
-  }
-  visit(definition as Json)
-  return texts
 }

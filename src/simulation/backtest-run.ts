@@ -1,9 +1,10 @@
-import type { Need, RunVerdict } from '../domain/backtest.ts'
+import type { EndFacts, Need, RunVerdict, StepDifference } from '../domain/backtest.ts'
 import { canonicalValue } from '../domain/canonical.ts'
+import type { Definition } from '../domain/definition.ts'
 import type { ExecutionRecord, ExecutionStart, Pin } from '../domain/execution.ts'
 import type { Calendar } from '../domain/expression.ts'
 import { fillInput } from '../domain/fill-input.ts'
-import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import { placeOf } from '../domain/scenario.ts'
 import type { Plan } from '../executor/plan.ts'
 import { isFromOutside } from '../executor/replay.ts'
@@ -17,8 +18,13 @@ export interface BacktestedVersion {
   readonly hasTool: HasTool
   /** The working days of its tenant; of a run that was started with others, those count. */
   readonly calendar: Calendar | undefined
-  /** Whether a text of a reason may be shown: it holds no value of a run that is sensitive. */
-  readonly isShown: (text: string) => boolean
+}
+
+/** What is the same for all runs of a past version. */
+interface PastVersion {
+  /** Whether it asks for the same input. */
+  readonly hasSameInput: boolean
+  readonly texts: ReadonlySet<string>
 }
 
 /** A called run is never started: its end is taken from the record, whatever version it was of. */
@@ -29,47 +35,64 @@ const anyPin: Pin = {
 }
 
 /**
- * What would have come of a finished run under another version, by what was observed in it. Nothing is called, and nothing
- * is assumed: where the version asks for what nobody has observed, that is the answer.
- *
- * `shown`: the same run without its sensitive values, of which the reason's text is taken.
+ * Says of finished runs what would have come of each under another version, by what was observed in it. Nothing is called,
+ * and nothing is assumed: where the version asks for what nobody has observed, that is the answer. No verdict holds a value
+ * of a run.
  *
  * @see docs/decisions/0015-backtest.md
  */
-export function backtestRun(
-  { plan, hasTool, calendar, isShown }: BacktestedVersion,
+export function createBacktest(version: BacktestedVersion): (past: PastRun) => RunVerdict {
+  const { plan } = version
+  const texts = fixedTexts(plan.definition)
+  const pastVersions = new Map<Plan, PastVersion>()
+  const pastVersionOf = ({ definition }: Plan): PastVersion => ({
+    hasSameInput: isSameValue(plan.definition.input ?? {}, definition.input ?? {}),
+    texts: fixedTexts(definition),
+  })
+  return (past) => {
+    const known = pastVersions.get(past.plan) ?? pastVersionOf(past.plan)
+    pastVersions.set(past.plan, known)
+    return verdictOn(version, texts, past, known)
+  }
+}
+
+function verdictOn(
+  { plan, hasTool, calendar }: BacktestedVersion,
+  texts: ReadonlySet<string>,
   past: PastRun,
-  shown: PastRun['record'] = past.record,
+  { hasSameInput, texts: pastTexts }: PastVersion,
 ): RunVerdict {
   const { record } = past
   const { end, rows } = record
-  if (end === null || shown.end === null)
-    throw new TypeError('only runs that have ended are looked at')
-  const before = endFactsOf(shown.end, () => true)
-  const unknown = (need: Need, step: Extract<RunVerdict, { kind: 'unknown' }>['step']) =>
-    ({ kind: 'unknown', before, need, step }) as const
-  const input = inputFor(plan, past)
-  const unasked = findUnasked(plan, past.plan, input)
+  if (end === null) throw new TypeError('only runs that have ended are looked at')
+  const before = endFactsOf(end, pastTexts)
+  const input = hasSameInput ? record.start.input : inputFor(plan, record.start)
+  const unasked = hasSameInput ? undefined : findUnasked(plan, past.plan, input)
   if (unasked !== undefined) {
-    return unknown({ why: 'input_unknown', step: null, what: unasked }, null)
+    return unknown(before, { why: 'input_unknown', step: null, what: unasked }, null)
   }
   const world = new RecordedWorld(plan, past, hasTool)
   const run = simulate(plan, startFor(plan, record.start, input, calendar), world)
   if (isFromOutside(end) && reachesEnd(run, record)) return { kind: 'same' }
   const step = findStepDifference(rows, run.rows, run.end === null)
+  const { stop } = run
   if (run.end === null) {
-    const { stepKey = '', iteration = '', kind } = run.stop ?? {}
-    const need = kind === 'too_long' ? undefined : world.needAt({ stepKey, iteration })
-    return unknown(need ?? { why: 'too_long', step: stepKey, what: null }, step)
+    const need = stop === null || stop.kind === 'too_long' ? undefined : world.needAt(stop)
+    const tooLong: Need = { why: 'too_long', step: stop?.stepKey ?? null, what: null }
+    return unknown(before, need ?? tooLong, step)
   }
-  if (run.end.reason?.code === 'tool_unknown') {
-    const { stepKey = null } = run.end.reason
+  const { reason } = run.end
+  if (reason?.code === 'tool_unknown') {
     const what = run.rows.at(-1)?.tool ?? null
-    return unknown({ why: 'tool_gone', step: stepKey, what }, step)
+    return unknown(before, { why: 'tool_gone', step: reason.stepKey ?? null, what }, step)
   }
   const differs = differencesOf(end, run.end, world.hasSameWrites)
   if (differs.length === 0) return { kind: 'same' }
-  return { kind: 'different', before, after: endFactsOf(run.end, isShown), differs, step }
+  return { kind: 'different', before, after: endFactsOf(run.end, texts), differs, step }
+}
+
+function unknown(before: EndFacts, need: Need, step: StepDifference | null): RunVerdict {
+  return { kind: 'unknown', before, need, step }
 }
 
 /**
@@ -112,24 +135,11 @@ function startFor(
   }
 }
 
-/** The recorded input; where another one is asked for, with what the ticket's text has of it, as at a start. */
-function inputFor({ definition: { input: schema } }: Plan, { plan, record }: PastRun): JsonObject {
-  const { input, ticket } = record.start
-  if (isSameSchema(schema, plan.definition.input)) return input
+/** The recorded input, with what the ticket's text has of what is asked for now, as at a start. */
+function inputFor({ definition: { input: schema } }: Plan, start: ExecutionStart): JsonObject {
+  const { input, ticket } = start
   const filled = canonicalValue(fillInput({ schema, input, text: ticket?.text }).input)
   return isJsonObject(filled) ? filled : input
-}
-
-/** Schemas that were compared: all runs of a version have one. */
-const compared = new WeakMap<JsonObject, WeakMap<JsonObject, boolean>>()
-const anything: JsonObject = {}
-
-function isSameSchema(one: JsonObject = anything, other: JsonObject = anything): boolean {
-  const known = compared.get(one) ?? new WeakMap<JsonObject, boolean>()
-  compared.set(one, known)
-  const isSame = known.get(other) ?? isSameValue(one, other)
-  known.set(other, isSame)
-  return isSame
 }
 
 /** A property that is required and missing, and that the version of then did not know: who started it may have had it. */
@@ -143,4 +153,19 @@ function findUnasked(plan: Plan, then: Plan, input: JsonObject): string | undefi
       !Object.hasOwn(input, name) &&
       !(isJsonObject(known) && Object.hasOwn(known, name)),
   )
+}
+
+/** The texts of a definition's conditions and ends into which no value of a run is put. */
+function fixedTexts(definition: Definition): ReadonlySet<string> {
+  const texts = new Set<string>()
+  const visit = (value: Json): void => {
+    if (Array.isArray(value)) value.forEach(visit)
+    if (!isJsonObject(value)) return
+    for (const [name, member] of Object.entries(value)) {
+      if (name === 'text' && typeof member === 'string' && !member.includes('{{')) texts.add(member)
+      visit(member)
+    }
+  }
+  visit(canonicalValue(definition))
+  return texts
 }

@@ -8,13 +8,13 @@ export function runEndOf({ status, outcome }: Pick<ExecutionEnd, 'status' | 'out
   return status === 'completed' ? (outcome ?? 'resolved') : status
 }
 
-/** An end as it may be shown; of its reason the text only where `isShown` says so. */
-export function endFactsOf(end: ExecutionEnd, isShown: (text: string) => boolean): EndFacts {
+/** An end without any value of its run: of its reason the text only where it is one of `texts`. */
+export function endFactsOf(end: ExecutionEnd, texts: ReadonlySet<string>): EndFacts {
   const { code = null, text } = end.reason ?? {}
   return {
     end: runEndOf(end),
     reason: code,
-    text: text !== undefined && isShown(text) ? text : null,
+    text: text !== undefined && texts.has(text) ? text : null,
   }
 }
 

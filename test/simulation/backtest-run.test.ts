@@ -9,7 +9,7 @@ import type { ToolContract } from '../../src/domain/tool.ts'
 import { endFromOutside } from '../../src/executor/decide.ts'
 import type { Plan } from '../../src/executor/plan.ts'
 import { concludeApproval, concludeAsk, concludeCall } from '../../src/executor/waits.ts'
-import { backtestRun } from '../../src/simulation/backtest-run.ts'
+import { createBacktest } from '../../src/simulation/backtest-run.ts'
 import type { PastRun } from '../../src/simulation/recorded-world.ts'
 import { generatedRun, generatedTools } from '../support/generate-run.ts'
 import {
@@ -54,7 +54,7 @@ interface PastOptions {
 }
 
 const backtest = (plan: Plan, past: PastRun, hasTool = (_name: string) => true): RunVerdict =>
-  backtestRun({ plan, hasTool, calendar: undefined, isShown: () => true }, past)
+  createBacktest({ plan, hasTool, calendar: undefined })(past)
 
 const call = (key: string, tool: string, more: Partial<Step> = {}): Step =>
   ({ key, action: key, tool, with: { id: '{{input.id}}' }, ...more }) as Step
@@ -486,6 +486,44 @@ describe('a called procedure', () => {
     expect(
       backtest(planOfSteps([called({ call: 'OTHER_PLAYBOOK' })]), past([called()])),
     ).toMatchObject({ need: { why: 'never_made', step: 'sub', what: 'OTHER_PLAYBOOK' } })
+  })
+})
+
+describe('a guided run', () => {
+  const write = (id: string): readonly Step[] => [call('put', 'put', { with: { id } })]
+  const start = { ...startOf({ id: 'a' }), mode: 'guided' } as const
+  const reply =
+    (kind: 'approved' | 'denied'): Reply =>
+    ({ waiting: [row] }, at) =>
+      row && {
+        ...row,
+        exchange: [...(row.exchange ?? []), { kind, at, by: { id: 'ann', kind: 'human' } }],
+      }
+
+  it.each(['approved', 'denied'] as const)('is %s as it was, where the same is sent', (kind) => {
+    const past = pastRun(planOfSteps(write('a')), { reply: reply(kind) }, start)
+
+    expect(backtest(planOfSteps(write('a')), past)).toEqual({ kind: 'same' })
+    expect(backtest(planOfSteps(write('b')), past)).toMatchObject({
+      need: { why: 'other_input', step: 'put' },
+    })
+  })
+})
+
+it('tells no text into which a value was put', () => {
+  const end = (text: string): readonly Step[] => [
+    { key: 'end', action: 'End', end: 'declined', text },
+  ]
+
+  const verdict = backtest(
+    planOfSteps(end('Now {{input.id}}')),
+    pastRun(planOfSteps(end('Then {{input.id}}'))),
+  )
+
+  expect(verdict).toMatchObject({
+    before: { text: null },
+    after: { text: null },
+    differs: ['reason', 'result'],
   })
 })
 
