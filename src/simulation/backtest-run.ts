@@ -155,14 +155,14 @@ function findUnasked(plan: Plan, then: Plan, input: JsonObject): string | undefi
   )
 }
 
-/** The texts of a definition's conditions and ends into which no value of a run is put. */
+/** The texts of a definition's conditions and ends as they stand there: one into which a value was put is none of them. */
 function fixedTexts(definition: Definition): ReadonlySet<string> {
   const texts = new Set<string>()
   const visit = (value: Json): void => {
     if (Array.isArray(value)) value.forEach(visit)
     if (!isJsonObject(value)) return
     for (const [name, member] of Object.entries(value)) {
-      if (name === 'text' && typeof member === 'string' && !member.includes('{{')) texts.add(member)
+      if (name === 'text' && typeof member === 'string') texts.add(member)
       visit(member)
     }
   }

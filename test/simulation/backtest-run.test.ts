@@ -429,6 +429,19 @@ describe('what people said', () => {
     expect(verdictOf(ask(), after, replies(7))).toMatchObject({ need: { why, step: 'ask' } })
   })
 
+  it('is not known where words that did not fit might fit now', () => {
+    const unfit: Reply = (state, now) => {
+      const answered = replies(7)(state, now)
+      const said = { kind: 'unfit', at: now, by: by('ann'), text: 'seven', problems: [] } as const
+      return answered && { ...answered, exchange: [said, ...(answered.exchange ?? [])] }
+    }
+
+    expect(verdictOf(ask(), ask(), unfit)).toEqual({ kind: 'same' })
+    expect(verdictOf(ask(), ask({ answer: {} }), unfit)).toMatchObject({
+      need: { why: 'other_answer', step: 'ask' },
+    })
+  })
+
   it('is not known beyond the deadline of then', () => {
     const silent: Reply = () => undefined
 
