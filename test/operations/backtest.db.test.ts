@@ -197,6 +197,17 @@ describe('a backtest', () => {
     ).rejects.toMatchObject({ code: 'BACKTEST_NOT_FOUND' })
   })
 
+  it('is refused for a draft that cannot be read, and stores nothing', async () => {
+    const versionNumber = await draft(80, { preconditions: [{ text: 'odd', when: 'input.(' }] })
+
+    await expect(backtest(versionNumber, copies)).rejects.toMatchObject({
+      code: 'DEFINITION_HAS_ERRORS',
+      details: { problems: [{ path: 'preconditions[0].when' }] },
+    })
+    const input = { procedureKey: key, versionNumber }
+    expect(await operations.listBacktests.invoke(app, admin, input)).toMatchObject({ items: [] })
+  })
+
   it('is for authors and admins, and is read by all', async () => {
     const approver = callerOf('app', ['approver'])
 
