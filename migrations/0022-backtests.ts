@@ -14,7 +14,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       version_number integer NOT NULL,
       definition_hash text COLLATE "C" NOT NULL,
       tool_contracts jsonb NOT NULL,
-      approval_digest text COLLATE "C",
+      approval_digest text COLLATE "C" NOT NULL,
       filter jsonb NOT NULL CHECK (jsonb_typeof(filter) = 'object'),
       run_count integer NOT NULL CHECK (run_count >= 0),
       started_by jsonb NOT NULL,

@@ -500,8 +500,8 @@ export interface BacktestsTable {
   /** Of the version when it was begun: a draft may have been edited since. */
   definition_hash: string
   tool_contracts: JsonColumn
-  /** What an approval of the version was given to at that time; null where none is asked for. */
-  approval_digest: Nullable<string>
+  /** What an approval of the version would have been bound to at that time. */
+  approval_digest: string
   /** `BacktestFilter` of src/domain/backtest.ts. */
   filter: JsonColumn
   /** How many runs the filter matched when it was begun. */

@@ -56,7 +56,7 @@ export const backtestOutput = z.object({
   versionNumber,
   definitionHash: z.string().describe('Of the version when the backtest was begun'),
   isCurrent: z.boolean().describe('Whether the version is still as it was then'),
-  approvalDigest: z.string().nullable(),
+  approvalDigest: z.string().describe('What an approval would have been bound to then'),
   filter: z.object({
     from: instant.nullable(),
     to: instant.nullable(),

@@ -11,6 +11,7 @@ import { findVersion, type ProcedureVersion } from '../db/queries/versions.ts'
 import { type BacktestFilter, emptyTally } from '../domain/backtest.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { firstId, newId } from '../domain/ids.ts'
+import { readApproval } from './approval-digest.ts'
 import {
   backtestFilter,
   backtestOutput,
@@ -82,6 +83,7 @@ async function beginOrTakeUp(
   const underWay = await findRunningBacktest(db.kysely, wanted)
   if (underWay !== undefined) return underWay
   for (const old of await listUnfinished(db, version)) await endBacktest(app, db, old.id)
+  const { digest } = await readApproval(app, db.kysely, version)
   const now = app.clock.now()
   const nextBefore = firstId('execution', filter.to === null ? now + 1 : Date.parse(filter.to))
   const wantedRuns = pastRunsOf(version.procedureKey, filter, nextBefore)
@@ -91,7 +93,7 @@ async function beginOrTakeUp(
     procedureId: version.procedureId,
     procedureKey: version.procedureKey,
     versionNumber: version.versionNumber,
-    approvalDigest: null,
+    approvalDigest: digest,
     runCount: await countPastRuns(db.kysely, wantedRuns, filter.limit),
     startedBy: caller.principal,
     startedAt: new Date(now),

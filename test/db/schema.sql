@@ -119,7 +119,7 @@ TABLE backtests
   version_number integer NOT NULL
   definition_hash text COLLATE "C" NOT NULL
   tool_contracts jsonb NOT NULL
-  approval_digest text COLLATE "C"
+  approval_digest text COLLATE "C" NOT NULL
   filter jsonb NOT NULL
   run_count integer NOT NULL
   started_by jsonb NOT NULL
@@ -881,6 +881,10 @@ AS $function$
         END IF;
       END IF;
       RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.guard_backtest()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -147,6 +147,7 @@ async function fill(tenant: string): Promise<void> {
       version_number: 3,
       definition_hash: 'a'.repeat(64),
       tool_contracts: '{}',
+      approval_digest: 'a'.repeat(64),
       filter: '{}',
       run_count: 1,
       started_by: '{"id":"ana","kind":"human"}',

@@ -22,7 +22,7 @@ export interface NewBacktest {
   readonly versionNumber: number
   readonly definitionHash: string
   readonly toolContracts: Readonly<Record<string, string>>
-  readonly approvalDigest: string | null
+  readonly approvalDigest: string
   readonly filter: BacktestFilter
   readonly runCount: number
   readonly startedBy: Principal
