@@ -70,19 +70,57 @@ export async function carryOnBacktest(
   const startedAt = app.clock.now()
   let backtest = begun
   let size = firstRuns
-  while (backtest.state === 'running') {
-    const { procedureKey, filter, nextBefore, runCount, doneCount } = backtest
-    const limit = Math.min(size, runCount - doneCount)
-    const wanted = pastRunsOf(procedureKey, filter, nextBefore)
-    const runs = limit === 0 ? [] : await listPastRuns(db.kysely, wanted, limit)
-    const found: (readonly [StoredRun, RunVerdict])[] = []
-    for (const run of runs) found.push([run, await verdictOn(app, db, judge, run)])
-    backtest = await storePage(app, db, backtest, found, runs.length < limit)
-    const rowCount = runs.reduce((sum, { rows }) => sum + rows.length, 0)
-    size = Math.min(maxRuns, Math.max(1, Math.floor((maxRows * runs.length) / (rowCount + 1))))
-    if (app.clock.now() - startedAt >= withinMs) break
+  let page = readPage(db, backtest, size)
+  try {
+    while (backtest.state === 'running') {
+      const { limit } = page
+      const runs = await page.runs
+      const rowCount = runs.reduce((sum, { rows }) => sum + rows.length, 0)
+      size = Math.min(maxRuns, Math.max(1, Math.floor((maxRows * runs.length) / (rowCount + 1))))
+      // The database reads the next page while this one is looked at.
+      const next = {
+        ...backtest,
+        doneCount: backtest.doneCount + runs.length,
+        nextBefore: runs.at(-1)?.execution.id ?? backtest.nextBefore,
+      }
+      page = readPage(db, next, size)
+      const found: (readonly [StoredRun, RunVerdict])[] = []
+      for (const run of runs) found.push([run, await verdictOn(app, db, judge, run)])
+      backtest = await storePage(app, db, backtest, found, runs.length < limit)
+      if (app.clock.now() - startedAt >= withinMs) break
+      if (backtest.nextBefore === page.nextBefore) continue
+      await settled(page)
+      page = readPage(db, backtest, size)
+    }
+  } finally {
+    // Nothing is left behind that still reads.
+    await settled(page)
   }
   return backtest
+}
+
+/** Runs that are being read. */
+interface Page {
+  readonly nextBefore: Id<'execution'>
+  readonly limit: number
+  readonly runs: Promise<readonly StoredRun[]>
+}
+
+function readPage(
+  db: TenantDb,
+  { procedureKey, filter, nextBefore, runCount, doneCount }: Backtest,
+  size: number,
+): Page {
+  const limit = Math.max(0, Math.min(size, runCount - doneCount))
+  const wanted = pastRunsOf(procedureKey, filter, nextBefore)
+  const runs = limit === 0 ? Promise.resolve([]) : listPastRuns(db.kysely, wanted, limit)
+  // Whoever waits for them is told of a failure; nobody may.
+  runs.catch(() => {})
+  return { nextBefore, limit, runs }
+}
+
+async function settled({ runs }: Page): Promise<void> {
+  await runs.catch(() => {})
 }
 
 /** Ends a backtest before it is done; one that has ended stays as it is. */

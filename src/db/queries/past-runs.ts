@@ -1,9 +1,14 @@
-import { sql } from 'kysely'
-import type { StepRow } from '../../domain/execution.ts'
+import { type Selectable, sql } from 'kysely'
+import { storedValue } from '../../domain/canonical.ts'
+import type { Reason } from '../../domain/escalation.ts'
+import type { StepRow, Ticket } from '../../domain/execution.ts'
 import type { Id } from '../../domain/ids.ts'
+import { isJsonObject } from '../../domain/json.ts'
+import type { Principal } from '../../domain/principal.ts'
 import type { SealedPart, SensitiveValue } from '../../domain/sensitive-value.ts'
 import type { Db } from '../connect.ts'
-import { type Execution, toExecution, toStepRow } from './executions.ts'
+import type { ExecutionsTable } from '../tables.ts'
+import { type Execution, type RecordedExecution, toFurther, toStepRow } from './executions.ts'
 
 /** Which finished runs of a procedure. Ids are in the order of time, so a range of them is a period. */
 export interface PastRunsFilter {
@@ -16,9 +21,10 @@ export interface PastRunsFilter {
   readonly versionNumber: number | null
 }
 
-/** A finished run as it is stored: what is sensitive of it stands apart. */
+/** A finished run as it is stored: what is sensitive of it stands apart. Verdicts on single conditions are not read. */
 export interface StoredRun {
-  readonly execution: Execution
+  readonly execution: RecordedExecution &
+    Pick<Execution, 'versionId' | 'versionNumber' | 'definitionHash' | 'toolContracts'>
   /** By ordinal. */
   readonly rows: readonly StepRow[]
   readonly values: readonly SensitiveValue[]
@@ -48,7 +54,7 @@ export async function listPastRuns(
   limit: number,
 ): Promise<readonly StoredRun[]> {
   const executions = await matching(db, filter)
-    .selectAll()
+    .select(columns)
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
@@ -76,10 +82,69 @@ export async function listPastRuns(
     }),
   )
   return executions.map((row) => ({
-    execution: toExecution(row),
+    execution: toPastExecution(row),
     rows: rows.get(row.id) ?? [],
     values: values.get(row.id) ?? [],
   }))
+}
+
+/** All that a verdict depends on: half of a row is not. */
+const columns = [
+  'tenant_id',
+  'id',
+  'version_id',
+  'version_number',
+  'definition_hash',
+  'tool_contracts',
+  'semantics_version',
+  'requester',
+  'on_behalf_of',
+  'customer_id',
+  'input',
+  'ticket',
+  'mode',
+  'calendar',
+  'pins',
+  'parent_id',
+  'parent_ordinal',
+  'root_id',
+  'call_path',
+  'status',
+  'outcome',
+  'reason',
+  'result',
+  'created_at',
+  'started_at',
+  'ended_at',
+] as const
+
+// The JSON columns are written only by this service, from values of the types that they are read as.
+function toPastExecution(
+  row: Pick<Selectable<ExecutionsTable>, (typeof columns)[number]>,
+): StoredRun['execution'] {
+  const input = storedValue(row.input)
+  return {
+    id: row.id as Id<'execution'>,
+    versionId: row.version_id as Id<'version'>,
+    versionNumber: row.version_number,
+    definitionHash: row.definition_hash,
+    toolContracts: row.tool_contracts as Readonly<Record<string, string>>,
+    semanticsVersion: row.semantics_version,
+    requester: { ...(row.requester as unknown as Principal), tenantId: row.tenant_id },
+    onBehalfOf: row.on_behalf_of,
+    customerId: row.customer_id,
+    input: isJsonObject(input) ? input : {},
+    ticket: row.ticket as Ticket | null,
+    further: toFurther(row),
+    status: row.status,
+    outcome: row.outcome,
+    reason: row.reason as Reason | null,
+    result: storedValue(row.result),
+    conditions: [],
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+  }
 }
 
 function matching(db: Db, filter: PastRunsFilter) {
