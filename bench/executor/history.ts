@@ -8,7 +8,7 @@ const batchSize = 50_000
  * past, a second apart. What is measured afterwards meets tables and indexes of their later size.
  */
 export async function fillHistory(
-  database: BenchDatabase,
+  database: Pick<BenchDatabase, 'query'>,
   count: number,
   signal: AbortSignal,
   progress: (line: string) => void,
@@ -50,7 +50,11 @@ const idFunction = `
   $$`
 
 /** The statement that copies the rows of execution $1 for each second from $3 to $4 before $2, whatever the columns are. */
-async function copyOf(database: BenchDatabase, table: string, idColumn: string): Promise<string> {
+async function copyOf(
+  database: Pick<BenchDatabase, 'query'>,
+  table: string,
+  idColumn: string,
+): Promise<string> {
   const columns = await database.query(
     `SELECT column_name AS name, data_type AS type FROM information_schema.columns
      WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER' ORDER BY ordinal_position`,

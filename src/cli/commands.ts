@@ -1,3 +1,4 @@
+import { backtestCommands } from './backtest-commands.ts'
 import { calendarCommands } from './calendar-commands.ts'
 import { check } from './check-command.ts'
 import type { Command } from './command.ts'
@@ -5,6 +6,7 @@ import { demo } from './demo.ts'
 import { embeddingCommands } from './embedding-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
+import { insights } from './insights-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
 import { reviewCommands } from './review-commands.ts'
@@ -24,6 +26,8 @@ export const commands: readonly Command[] = [
   ...scenarioCommands,
   check,
   simulate,
+  ...backtestCommands,
+  insights,
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,

@@ -32,6 +32,8 @@ export interface Tables {
   escalations: EscalationsTable
   coverage_gaps: CoverageGapsTable
   replies: RepliesTable
+  backtests: BacktestsTable
+  backtest_runs: BacktestRunsTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable
@@ -482,6 +484,50 @@ export interface RepliesTable {
   facts: JsonColumn
   verification: JsonColumn
   created_at: Date
+}
+
+/**
+ * What past runs would have come to under another version. What it was begun with never changes, nor anything once it has
+ * ended; it goes with its draft when that is deleted.
+ */
+export interface BacktestsTable {
+  tenant_id: string
+  id: string
+  procedure_id: string
+  procedure_key: string
+  version_id: string
+  version_number: number
+  /** Of the version when it was begun: a draft may have been edited since. */
+  definition_hash: string
+  tool_contracts: JsonColumn
+  /** What an approval of the version would have been bound to at that time. */
+  approval_digest: string
+  /** `BacktestFilter` of src/domain/backtest.ts. */
+  filter: JsonColumn
+  /** How many runs the filter matched when it was begun. */
+  run_count: number
+  started_by: JsonColumn
+  started_at: Date
+  state: Generated<'running' | 'done' | 'cancelled'>
+  /** How many runs were looked at, from the newest on. */
+  done_count: Generated<number>
+  /** Every run with an id below this one is still to be looked at. */
+  next_before: string
+  /** `BacktestTally` of src/domain/backtest.ts. */
+  tally: JsonColumn
+  ended_at: Nullable<Date>
+}
+
+/** A past run that ends otherwise, or of which that cannot be known. Those that end as before have no row. */
+export interface BacktestRunsTable {
+  tenant_id: string
+  backtest_id: string
+  execution_id: string
+  /** Of the version that the run was of. */
+  version_number: number
+  kind: 'different' | 'unknown'
+  /** `RunVerdict` of src/domain/backtest.ts, without any value of the run. */
+  verdict: JsonColumn
 }
 
 /** A refund of the demo's payment desk: at most one per transaction that neither failed nor was cancelled. */

@@ -459,6 +459,15 @@ const registry = {
     (d) =>
       `A sensitive value of ${d.executionId} is gone, or is not the one that its record names. The run can neither go on nor be replayed; restore the table sensitive_values from a backup.`,
   ),
+  BACKTEST_NOT_FOUND: define<{ backtestId: string }>(
+    'not_found',
+    (d) =>
+      `There is no backtest ${d.backtestId}. List those of the version to see which there are.`,
+  ),
+  BACKTEST_ENDED: define<{ backtestId: string; state: string }>(
+    'conflict',
+    (d) => `Expected a backtest that is running, and ${d.backtestId} is ${d.state}. Begin another.`,
+  ),
   INTERNAL: define<Record<string, never>>(
     'internal',
     () => 'Something failed inside the service. The log has the cause.',

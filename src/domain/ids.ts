@@ -12,6 +12,7 @@ const prefixes = {
   escalation: 'esc',
   gap: 'gap',
   audit: 'aud',
+  backtest: 'bkt',
   worker: 'work',
   refund: 'rfd',
   message: 'msg',
@@ -44,6 +45,11 @@ export function parseId<K extends IdKind>(kind: K, text: string): Id<K> {
   if (!isId(kind, text))
     throw new ServiceError('ID_INVALID', { kind, prefix: prefixes[kind], found: text })
   return text
+}
+
+/** The least id of a kind that can be made at an instant (epoch milliseconds, not before 1970). */
+export function firstId<K extends IdKind>(kind: K, at: number): Id<K> {
+  return `${prefixes[kind]}_${encodeTime(Math.max(0, at))}${alphabet.charAt(0).repeat(12)}` as Id<K>
 }
 
 function encodeTime(at: number): string {

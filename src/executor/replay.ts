@@ -293,7 +293,7 @@ function foldAttempts(
 }
 
 /** True when the last attempt of a tool row got an answer, be it one that the playbook did not expect. */
-function hasAnswer({ status, error }: StepRow): boolean {
+export function hasAnswer({ status, error }: StepRow): boolean {
   if (status === 'completed') return true
   return error?.code === 'expectation_failed' || error?.code === 'expression_failed'
 }
@@ -355,7 +355,8 @@ function compareOutsideEnd(end: ExecutionEnd): Difference | null {
   }
 }
 
-function isFromOutside(end: ExecutionEnd): boolean {
+/** Whether something that is not in the definition has ended a run. */
+export function isFromOutside(end: ExecutionEnd): boolean {
   return end.status === 'cancelled' || observedEnds.has(end.reason?.code ?? '')
 }
 

@@ -31,7 +31,7 @@ export async function planOfPin(app: AppContext, db: TenantDb, pin: Pin): Promis
 export function planOfExecution(
   app: AppContext,
   db: TenantDb,
-  execution: Execution,
+  execution: Pick<Execution, 'versionId' | 'definitionHash' | 'toolContracts'>,
 ): Promise<Plan> {
   const { versionId, definitionHash, toolContracts } = execution
   return planOfVersion(app, db, { id: versionId, definitionHash, toolContracts })

@@ -2,9 +2,12 @@ import { activateVersion } from './activate-version.ts'
 import { answerStep } from './answer-step.ts'
 import { approveStep } from './approve-step.ts'
 import { assignEscalation } from './assign-escalation.ts'
+import { backtestVersion } from './backtest-version.ts'
 import { calibrateEmbeddings } from './calibrate-embeddings.ts'
+import { cancelBacktest } from './cancel-backtest.ts'
 import { cancelExecution } from './cancel-execution.ts'
 import { changePrincipal } from './change-principal.ts'
+import { continueBacktest } from './continue-backtest.ts'
 import { continueEmbeddingSwitch } from './continue-embedding-switch.ts'
 import { createKey } from './create-key.ts'
 import { createPrincipal } from './create-principal.ts'
@@ -15,13 +18,16 @@ import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { editDraft } from './edit-draft.ts'
 import { getApproval } from './get-approval.ts'
+import { getBacktest } from './get-backtest.ts'
 import { getCalendar } from './get-calendar.ts'
 import { getEmbeddings } from './get-embeddings.ts'
 import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
+import { getInsights } from './get-insights.ts'
 import { getProcedure } from './get-procedure.ts'
 import { getStats } from './get-stats.ts'
 import { holdExecutions } from './hold-executions.ts'
+import { listBacktests } from './list-backtests.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listKeys } from './list-keys.ts'
@@ -78,6 +84,12 @@ export const operations = {
   searchProcedures,
   setScenarios,
   simulateVersion,
+  backtestVersion,
+  continueBacktest,
+  cancelBacktest,
+  getBacktest,
+  listBacktests,
+  getInsights,
   setCalendar,
   startExecution,
   switchEmbeddings,

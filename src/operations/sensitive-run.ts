@@ -58,9 +58,7 @@ export async function openRun(
   const stored = toRecord(execution, rows)
   if (sensitivity === undefined) return { record: stored, values: [] }
   const values = await listSensitiveValues(db, execution.id)
-  const { start, end } = stored
-  const parts = [start.input, ...rows.flatMap((row) => [row.input, row.output])]
-  if (!isIntact([...parts, end?.result ?? null], values)) {
+  if (!isWhole(stored, values)) {
     throw new ServiceError('SENSITIVE_VALUE_LOST', { executionId: execution.id })
   }
   const record = openRecord(stored, values)
@@ -68,4 +66,13 @@ export async function openRun(
   vault.learnStart(record.start)
   vault.learnRows(record.rows)
   return { record, values, vault }
+}
+
+/** Whether every value that a record names as stored apart is there, and is the one that it names. */
+export function isWhole(
+  { start, rows, end }: ExecutionRecord,
+  values: readonly SensitiveValue[],
+): boolean {
+  const parts = [start.input, ...rows.flatMap((row) => [row.input, row.output])]
+  return isIntact([...parts, end?.result ?? null], values)
 }

@@ -17,6 +17,7 @@ export const instant = z.iso.datetime()
 
 export const executionId = idOf('execution', 'exec_…')
 export const escalationId = idOf('escalation', 'esc_…')
+export const backtestId = idOf('backtest', 'bkt_…')
 
 /** Which step of which execution is spoken to. */
 export const waitRef = {
@@ -68,9 +69,12 @@ export const nextCursor = z
 /** Why a run ended as it did, as `Reason` of src/domain/escalation.ts; null when it resolved. */
 export const reason = z.custom<Reason | null>()
 
-function idOf<K extends 'execution' | 'escalation'>(kind: K, example: string): z.ZodType<Id<K>> {
+function idOf<K extends 'execution' | 'escalation' | 'backtest'>(
+  kind: K,
+  example: string,
+): z.ZodType<Id<K>> {
   return z.custom<Id<K>>(
     (value) => typeof value === 'string' && isId(kind, value),
-    `must be the id of an ${kind}, ${example}`,
+    `must be the id of ${kind === 'backtest' ? 'a' : 'an'} ${kind}, ${example}`,
   )
 }

@@ -1,15 +1,12 @@
 import { z } from 'zod'
 import { listScenarios } from '../db/queries/scenarios.ts'
-import type { ProcedureVersion } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { Finding } from '../domain/finding.ts'
 import { requireDefinition } from '../domain/parse-definition.ts'
 import type { Plan } from '../executor/plan.ts'
 import { runScenarios } from '../simulation/run-scenarios.ts'
-import { findSimulationPlan, isUnreadable } from '../simulation/simulation-plan.ts'
+import { findSimulationPlan } from '../simulation/simulation-plan.ts'
 import { checkVersion } from './check-version.ts'
 import { defineOperation, type OperationContext } from './define.ts'
-import { planOfVersion } from './execution-plan.ts'
 import { findProcedureVersion } from './find-version.ts'
 import {
   requireScenarios,
@@ -18,6 +15,7 @@ import {
   toReportOutput,
 } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
+import { hasErrors, planOfStored } from './stored-plan.ts'
 
 /**
  * Runs scenarios on a version, by the executor itself and on the results that they say. Nothing is called and nothing is
@@ -63,7 +61,7 @@ export const simulateVersion = defineOperation({
         : requireScenarios(input.scenarios)
     const plan =
       definition === undefined && version !== undefined
-        ? await planOfStored(context, version)
+        ? await planOfStored(context.app, db, version)
         : await planOfGiven(context, key, definition)
     return {
       procedureKey: key,
@@ -72,18 +70,6 @@ export const simulateVersion = defineOperation({
     }
   },
 })
-
-async function planOfStored(
-  { app, db }: OperationContext,
-  version: ProcedureVersion,
-): Promise<Plan> {
-  try {
-    return await planOfVersion(app, db, version)
-  } catch (error) {
-    if (!isUnreadable(error)) throw error
-    throw hasErrors(version.procedureKey, version.findings)
-  }
-}
 
 async function planOfGiven(
   { app, db }: OperationContext,
@@ -97,9 +83,4 @@ async function planOfGiven(
   const plan = findSimulationPlan(definition, (name) => app.tools.find(name))
   if (plan !== undefined) return plan
   throw hasErrors(key, await checkVersion(app, db.kysely, definition))
-}
-
-function hasErrors(procedureKey: string, findings: readonly Finding[]): ServiceError {
-  const problems = findings.filter(({ severity }) => severity === 'error')
-  return new ServiceError('DEFINITION_HAS_ERRORS', { procedureKey, problems })
 }

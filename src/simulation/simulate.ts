@@ -46,7 +46,14 @@ export function simulate(
   let now = start.startedAt
   const stopped = (stop: Stop): SimulatedRun => ({ rows, end: null, stop })
   for (let commands = 0; commands < limit; commands += 1) {
-    const command = decide(plan, state, now)
+    const begunAt = Math.max(now, world.beginsAt?.(state) ?? now)
+    // While something waits, time passes only for what is begun: an answer may come first, or a deadline.
+    if (state.waiting.length === 0) now = begunAt
+    let command = decide(plan, state, now)
+    if (begunAt > now && 'row' in command && command.row.ordinal >= state.nextOrdinal) {
+      now = begunAt
+      command = decide(plan, state, now)
+    }
     if (command.kind === 'end') return { rows, end: command.end, stop: null }
     if (command.kind === 'wait') {
       const next = nextMoment({ state, rows }, command, world)
@@ -82,6 +89,7 @@ function nextMoment(
   world: World,
 ): NextMoment {
   let first: Extract<Word, { readonly kind: 'said' }> | undefined
+  let open: { readonly row: StepRow; readonly from: number } | undefined
   for (const row of run.state.waiting) {
     const node = run.state.nodes.get(row.stepKey)
     if (node === undefined) throw new TypeError(`step ${row.stepKey} is not in the definition`)
@@ -92,9 +100,16 @@ function nextMoment(
     if (word.kind === 'refused')
       return { stop: { ...at(row), kind: 'refused', message: word.message } }
     if (word.kind === 'said' && (first === undefined || word.at < first.at)) first = word
+    if (word.kind === 'unknown' && (open === undefined || word.from < open.from)) {
+      open = { row, from: word.from }
+    }
   }
-  if (first !== undefined && (until === null || first.at < until)) return first
-  if (until !== null) return { at: until }
+  const isWordFirst = first !== undefined && (until === null || first.at < until)
+  const next = isWordFirst ? first : until === null ? undefined : { at: until }
+  if (open !== undefined && (next === undefined || next.at > open.from)) {
+    return { stop: missingResult(open.row) }
+  }
+  if (next !== undefined) return next
   const [row] = run.state.waiting
   if (row === undefined) throw new TypeError('a run that waits has something that it waits for')
   const message = `Nothing ever comes to '${placeOf(row)}', and it has no deadline.`

@@ -10,6 +10,8 @@ export type Word =
   | { readonly kind: 'said'; readonly at: number; readonly row: StepRow }
   /** Nothing, until time itself ends the wait. */
   | { readonly kind: 'nothing' }
+  /** Nothing before this time (epoch milliseconds), and nobody knows what comes then. */
+  | { readonly kind: 'unknown'; readonly from: number }
   /** What was to be said could not be: no real run would take it. */
   | { readonly kind: 'refused'; readonly message: string }
 
@@ -29,4 +31,6 @@ export interface World {
   readonly call: (row: StepRow, call: ToolCall, at: number) => ToolObservation | undefined
   /** What comes next to a wait. Asked again whenever anything has happened, with the same answer until it has come. */
   readonly wait: (row: StepRow, node: PlanNode, run: RunSoFar) => Word | undefined
+  /** Before when (epoch milliseconds) the next step is not begun, where something is known of that; else it is at once. */
+  readonly beginsAt?: (state: ExecutionState) => number | undefined
 }

@@ -92,6 +92,62 @@ TABLE audit_heads
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
 
+TABLE backtest_runs
+  tenant_id text COLLATE "C" NOT NULL
+  backtest_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  version_number integer NOT NULL
+  kind text NOT NULL
+  verdict jsonb NOT NULL
+  CONSTRAINT backtest_runs_kind_check CHECK ((kind = ANY (ARRAY['different'::text, 'unknown'::text])))
+  CONSTRAINT backtest_runs_pkey PRIMARY KEY (tenant_id, backtest_id, execution_id)
+  CONSTRAINT backtest_runs_tenant_id_backtest_id_fkey FOREIGN KEY (tenant_id, backtest_id) REFERENCES backtests(tenant_id, id) ON DELETE CASCADE
+  CONSTRAINT backtest_runs_verdict_check CHECK ((jsonb_typeof(verdict) = 'object'::text))
+  CREATE TRIGGER backtest_runs_found BEFORE UPDATE ON backtest_runs FOR EACH STATEMENT EXECUTE FUNCTION refuse('What a backtest found never changes.')
+  CREATE TRIGGER backtest_runs_while_running BEFORE INSERT OR DELETE ON backtest_runs FOR EACH ROW EXECUTE FUNCTION guard_backtest_run()
+  CREATE TRIGGER backtest_runs_whole BEFORE TRUNCATE ON backtest_runs FOR EACH STATEMENT EXECUTE FUNCTION refuse('What a backtest found is never deleted.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE backtests
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  procedure_id text COLLATE "C" NOT NULL
+  procedure_key text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  version_number integer NOT NULL
+  definition_hash text COLLATE "C" NOT NULL
+  tool_contracts jsonb NOT NULL
+  approval_digest text COLLATE "C" NOT NULL
+  filter jsonb NOT NULL
+  run_count integer NOT NULL
+  started_by jsonb NOT NULL
+  started_at timestamp(3) with time zone NOT NULL
+  state text NOT NULL DEFAULT 'running'::text
+  done_count integer NOT NULL DEFAULT 0
+  next_before text COLLATE "C" NOT NULL
+  tally jsonb NOT NULL
+  ended_at timestamp(3) with time zone
+  CONSTRAINT backtests_check CHECK (((state = 'running'::text) = (ended_at IS NULL)))
+  CONSTRAINT backtests_done_count_check CHECK ((done_count >= 0))
+  CONSTRAINT backtests_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text))
+  CONSTRAINT backtests_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT backtests_run_count_check CHECK ((run_count >= 0))
+  CONSTRAINT backtests_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'cancelled'::text])))
+  CONSTRAINT backtests_tally_check CHECK ((jsonb_typeof(tally) = 'object'::text))
+  CONSTRAINT backtests_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id) ON DELETE CASCADE
+  CREATE INDEX backtests_of_version ON backtests USING btree (tenant_id, version_id, id)
+  CREATE TRIGGER backtests_ended BEFORE UPDATE ON backtests FOR EACH ROW WHEN ((old.state <> 'running'::text)) EXECUTE FUNCTION refuse('A backtest that has ended never changes.')
+  CREATE TRIGGER backtests_identity BEFORE UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, tool_contracts, approval_digest, filter, run_count, started_by, started_at ON backtests FOR EACH ROW EXECUTE FUNCTION refuse('What a backtest was begun with never changes.')
+  CREATE TRIGGER backtests_kept BEFORE DELETE ON backtests FOR EACH ROW EXECUTE FUNCTION guard_backtest()
+  CREATE TRIGGER backtests_only_forward BEFORE UPDATE ON backtests FOR EACH ROW WHEN (((new.done_count < old.done_count) OR (new.next_before > old.next_before))) EXECUTE FUNCTION refuse('A backtest never goes back.')
+  CREATE TRIGGER backtests_whole BEFORE TRUNCATE ON backtests FOR EACH STATEMENT EXECUTE FUNCTION refuse('A backtest goes only with its draft.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (state, done_count, next_before, tally, ended_at) TO stepwarden_app
+
 TABLE coverage_gaps
   tenant_id text COLLATE "C" NOT NULL
   id text COLLATE "C" NOT NULL
@@ -825,6 +881,48 @@ AS $function$
         END IF;
       END IF;
       RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_backtest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF EXISTS (
+        SELECT FROM public.procedure_versions v WHERE v.tenant_id = OLD.tenant_id AND v.id = OLD.version_id
+      ) THEN
+        PERFORM public.refuse_row('backtests', 'backtests_kept', 'restrict_violation',
+          'A backtest goes only with its draft.');
+      END IF;
+      RETURN OLD;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_backtest_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      state text;
+    BEGIN
+      IF TG_OP = 'INSERT' THEN
+        SELECT b.state INTO state FROM public.backtests b
+          WHERE b.tenant_id = NEW.tenant_id AND b.id = NEW.backtest_id;
+        IF state <> 'running' THEN
+          PERFORM public.refuse_row('backtest_runs', 'backtest_runs_while_running', 'restrict_violation',
+            'A backtest that has ended finds nothing more.');
+        END IF;
+        RETURN NEW;
+      END IF;
+      -- One that goes with its backtest finds none.
+      IF EXISTS (SELECT FROM public.backtests b WHERE b.tenant_id = OLD.tenant_id AND b.id = OLD.backtest_id) THEN
+        PERFORM public.refuse_row('backtest_runs', 'backtest_runs_while_running', 'restrict_violation',
+          'What a backtest found is never deleted.');
+      END IF;
+      RETURN OLD;
     END
     $function$
   OWNER stepwarden_owner

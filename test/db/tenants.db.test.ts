@@ -136,6 +136,37 @@ async function fill(tenant: string): Promise<void> {
     .insertInto('version_calls')
     .values({ ...own, called_key: 'CALLED', version_id: `${tenant}_active` })
     .execute()
+  await kysely
+    .insertInto('backtests')
+    .values({
+      ...own,
+      id: 'bkt',
+      procedure_id: `${tenant}_proc`,
+      procedure_key: `${tenant}_proc`.toUpperCase(),
+      version_id: `${tenant}_draft`,
+      version_number: 3,
+      definition_hash: 'a'.repeat(64),
+      tool_contracts: '{}',
+      approval_digest: 'a'.repeat(64),
+      filter: '{}',
+      run_count: 1,
+      started_by: '{"id":"ana","kind":"human"}',
+      started_at: exampleAt,
+      next_before: 'exec_z',
+      tally: '{}',
+    })
+    .execute()
+  await kysely
+    .insertInto('backtest_runs')
+    .values({
+      ...own,
+      backtest_id: 'bkt',
+      execution_id: `exec_${tenant}`,
+      version_number: 2,
+      kind: 'unknown',
+      verdict: '{}',
+    })
+    .execute()
   const kept = { ...own, created_at: exampleAt }
   await kysely
     .insertInto('escalations')

@@ -207,8 +207,29 @@ export async function findLastStep(
   return row && { ...row, stepKey: row.step_key }
 }
 
+/** What of an execution belongs to its record. */
+export type RecordedExecution = Pick<
+  Execution,
+  | 'id'
+  | 'requester'
+  | 'startedAt'
+  | 'createdAt'
+  | 'input'
+  | 'ticket'
+  | 'onBehalfOf'
+  | 'customerId'
+  | 'semanticsVersion'
+  | 'further'
+  | 'status'
+  | 'outcome'
+  | 'reason'
+  | 'result'
+  | 'conditions'
+  | 'endedAt'
+>
+
 /** The record of an execution, as replay and recovery read it. */
-export function toRecord(execution: Execution, rows: readonly StepRow[]): ExecutionRecord {
+export function toRecord(execution: RecordedExecution, rows: readonly StepRow[]): ExecutionRecord {
   const { id, requester, startedAt, createdAt, input, ticket } = execution
   return {
     start: {
@@ -230,7 +251,7 @@ export function toRecord(execution: Execution, rows: readonly StepRow[]): Execut
   }
 }
 
-function toEnd(execution: Execution): ExecutionEnd | null {
+function toEnd(execution: RecordedExecution): ExecutionEnd | null {
   const { status, endedAt } = execution
   if (endedAt === null || !isExecutionEnded(status)) return null
   if (status !== 'completed' && status !== 'escalated' && status !== 'cancelled') return null
@@ -304,7 +325,13 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
   }
 }
 
-function toFurther(row: Selectable<ExecutionsTable>): Execution['further'] {
+/** What is fixed at the start of an execution besides input and ticket. */
+export function toFurther(
+  row: Pick<
+    Selectable<ExecutionsTable>,
+    'mode' | 'calendar' | 'pins' | 'parent_id' | 'root_id' | 'parent_ordinal' | 'call_path'
+  >,
+): Execution['further'] {
   return {
     ...(row.mode === 'guided' && { mode: 'guided' }),
     ...(row.calendar !== null && { calendar: row.calendar as unknown as Calendar }),
@@ -320,7 +347,7 @@ function toFurther(row: Selectable<ExecutionsTable>): Execution['further'] {
   }
 }
 
-function toStepRow(row: Selectable<StepExecutionsTable>): StepRow {
+export function toStepRow(row: Selectable<StepExecutionsTable>): StepRow {
   return {
     ordinal: row.ordinal,
     stepKey: row.step_key,
