@@ -2,6 +2,7 @@ import { calendarCommands } from './calendar-commands.ts'
 import { check } from './check-command.ts'
 import type { Command } from './command.ts'
 import { demo } from './demo.ts'
+import { diff } from './diff-command.ts'
 import { embeddingCommands } from './embedding-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
@@ -24,6 +25,7 @@ export const commands: readonly Command[] = [
   ...scenarioCommands,
   check,
   simulate,
+  diff,
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,
