@@ -1,3 +1,4 @@
+import { apply } from './apply-command.ts'
 import { calendarCommands } from './calendar-commands.ts'
 import { check } from './check-command.ts'
 import type { Command } from './command.ts'
@@ -6,6 +7,7 @@ import { diff } from './diff-command.ts'
 import { embeddingCommands } from './embedding-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
+import { exportProcedures } from './export-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
 import { reviewCommands } from './review-commands.ts'
@@ -26,6 +28,8 @@ export const commands: readonly Command[] = [
   check,
   simulate,
   diff,
+  apply,
+  exportProcedures,
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,
