@@ -4,6 +4,7 @@ import { isJsonObject, type Json } from '../domain/json.ts'
 import { parseDefinition } from '../domain/parse-definition.ts'
 import { parseScenarioFile } from '../domain/parse-scenarios.ts'
 import type { FileProblem, Problem } from '../domain/problem.ts'
+import { findSourceProblem } from '../domain/source-text.ts'
 import { usageError } from './failures.ts'
 import { listPlaybookFiles } from './playbook-files.ts'
 import { readText } from './read-text.ts'
@@ -24,9 +25,6 @@ export interface PlaybookFile {
   readonly definition: Definition
   readonly scenarioFile?: ScenarioFile
 }
-
-/** What the database keeps of a text, in bytes. */
-const maxSourceBytes = { definition: 256 * 1024, scenarios: 1024 * 1024 } as const
 
 /**
  * Reads all procedures of a folder, by key. Nothing in a folder is left out silently: a YAML file that is neither a
@@ -113,7 +111,7 @@ class Reading {
       return
     }
     const { definition } = parsed
-    this.#checkSize(file, document, 'definition')
+    this.#checkText(file, document, 'definition')
     const first = this.#definitions.get(definition.key)
     if (first === undefined) {
       this.#definitions.set(definition.key, { file, document, definition })
@@ -130,7 +128,7 @@ class Reading {
       this.#refuse(file, document.locate(parsed.problems))
       return
     }
-    this.#checkSize(file, document, 'scenarios')
+    this.#checkText(file, document, 'scenarios')
     const { procedureKey } = parsed
     const first = this.#scenarios.get(procedureKey)
     if (first === undefined) {
@@ -142,12 +140,9 @@ class Reading {
     this.#refuse(file, document.locate([{ path: 'procedure', message }]))
   }
 
-  #checkSize(file: string, { source = '' }: ReadText, kind: keyof typeof maxSourceBytes): void {
-    const bytes = Buffer.byteLength(source)
-    const limit = maxSourceBytes[kind]
-    if (bytes <= limit) return
-    const message = `has ${bytes} bytes, and the limit with comments is ${limit}; shorten it`
-    this.#refuse(file, [{ path: '', message }])
+  #checkText(file: string, { source }: ReadText, kind: 'definition' | 'scenarios'): void {
+    const message = source === undefined ? undefined : findSourceProblem(source, kind)
+    if (message !== undefined) this.#refuse(file, [{ path: '', message }])
   }
 
   #refuse(file: string, problems: readonly Problem[]): void {

@@ -7,28 +7,24 @@ import type { Json } from '../domain/json.ts'
 import { parseDefinition } from '../domain/parse-definition.ts'
 import { parseScenarioFile } from '../domain/parse-scenarios.ts'
 import type { Scenario } from '../domain/scenario.ts'
+import { findSourceProblem, type sourceLimits } from '../domain/source-text.ts'
 import { scenariosHash } from './scenario-output.ts'
 
-const maxSourceBytes = 256 * 1024
-const maxScenariosSourceBytes = 1024 * 1024
-
 /** The text of a definition, as it is kept with its comments. */
-export const sourceText = boundedText(maxSourceBytes).describe(
+export const sourceText = keptText('definition').describe(
   'The YAML or JSON text that `definition` was read from; kept as it is, with its comments',
 )
 
 /** The text of a scenario file, as it is kept with its comments. */
-export const scenariosSourceText = boundedText(maxScenariosSourceBytes).describe(
+export const scenariosSourceText = keptText('scenarios').describe(
   'The text of the scenario file that `scenarios` was read from; kept as it is',
 )
 
-function boundedText(maxBytes: number) {
-  return z
-    .string()
-    .refine(
-      (text) => Buffer.byteLength(text) <= maxBytes,
-      `must have at most ${maxBytes} bytes, comments included`,
-    )
+function keptText(kind: keyof typeof sourceLimits) {
+  return z.string().superRefine((text, context) => {
+    const problem = findSourceProblem(text, kind)
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+  })
 }
 
 /**

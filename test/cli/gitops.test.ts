@@ -202,6 +202,10 @@ describe('a folder that is refused', () => {
       'l-long.yaml',
       `key: LONG_PLAYBOOK\nname: Long\ndescription: Long.\nsteps: [{ key: a, action: A, end: resolved }]\n# ${'x'.repeat(262_144)}\n`,
     )
+    put(
+      'm-escape.yaml',
+      '# \u001b[2J\nkey: M_PLAYBOOK\nname: M\ndescription: M.\nsteps: [{ key: a, action: A, end: resolved }]\n',
+    )
     symlinkSync(outside, join(path, 'i-link.yaml'))
     symlinkSync(join(folder, 'nothing'), join(path, 'j-dangling.yaml'))
     symlinkSync(folder, join(path, 'k-folder'))
@@ -227,7 +231,8 @@ describe('a folder that is refused', () => {
       ['i-link.yaml', /is a symbolic link out of the folder/],
       ['j-dangling.yaml', /is a symbolic link to nothing/],
       ['k-folder', /is a symbolic link to a folder/],
-      ['l-long.yaml', /has 26\d{4} bytes, and the limit with comments is 262144/],
+      ['l-long.yaml', /has 26\d{4} bytes, and the limit is 262144/],
+      ['m-escape.yaml', /has the control character U\+001B/],
     ] as const) {
       const found = told.filter((line) => line.startsWith(`${file} `))
       expect(found, file).toContainEqual(expect.stringMatching(message))

@@ -99,12 +99,15 @@ describe('the texts of a version', () => {
     }
   })
 
-  it('have at most 256 KiB, comments included', async () => {
-    const long = `${source}\n# ${'é'.repeat(131_072)}`
+  it.each([
+    ['more than 256 KiB, comments included', `\n# ${'é'.repeat(131_072)}`, '262144'],
+    ['a control character', '\n# \u001b[2J', 'U+001B'],
+  ])('are refused with %s', async (_what, more, message) => {
+    const saved = edit(3, 4, { definition, source: `${source}${more}` })
 
-    await expect(edit(3, 4, { definition, source: long })).rejects.toMatchObject({
+    await expect(saved).rejects.toMatchObject({
       code: 'REQUEST_INVALID',
-      details: { problems: [{ path: 'source', message: expect.stringContaining('262144') }] },
+      details: { problems: [{ path: 'source', message: expect.stringContaining(message) }] },
     })
   })
 
