@@ -9,7 +9,7 @@ export interface ListedFiles {
   readonly problems: readonly FileProblem[]
 }
 
-export const isYaml = (file: string): boolean => /\.ya?ml$/i.test(file)
+const isYaml = (file: string): boolean => /\.ya?ml$/i.test(file)
 
 /**
  * Lists the YAML files of a folder and of all folders in it, but for hidden ones and those of packages. A symbolic link

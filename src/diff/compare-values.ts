@@ -17,11 +17,7 @@ export interface Scope {
 }
 
 /** A member of what is compared. An item of a list may have stood at another index before. */
-export function inside(
-  scope: Scope,
-  after: string | number,
-  before: string | number = after,
-): Scope {
+function inside(scope: Scope, after: string | number, before: string | number = after): Scope {
   return {
     ...scope,
     field: [...scope.field, after],

@@ -21,7 +21,11 @@ export interface OpenShell extends AsyncDisposable {
 export function openShell(dataDir: string): OpenShell {
   const written: string[] = []
   const sink = { write: (text: string) => written.push(text) }
-  const environment = { STEPWARDEN_DATA_DIR: dataDir, STEPWARDEN_LOG_LEVEL: 'silent' }
+  const environment = {
+    STEPWARDEN_DATA_DIR: dataDir,
+    STEPWARDEN_LOG_LEVEL: 'silent',
+    STEPWARDEN_REQUIRED_APPROVALS: '0',
+  }
   const terminal = new Terminal({ out: sink, err: sink, environment, json: false })
   const shell = new Shell({ terminal, parts, environment, workingDirectory: process.cwd() })
   const run = async (...words: readonly string[]): Promise<Came> => {
