@@ -1,4 +1,5 @@
 export type { DatabaseConfig } from './config/config.ts'
+export type { Change } from './diff/change.ts'
 export { defineTool } from './domain/define-tool.ts'
 export type { Definition } from './domain/definition.ts'
 export { type ErrorCode, type ErrorKind, isServiceError, ServiceError } from './domain/errors.ts'

@@ -4,12 +4,22 @@ import ts from 'typescript'
 import { expect, test } from 'vitest'
 
 const foundations = ['domain', 'config', 'logger.ts']
-const effects = ['documents', 'checks', 'executor', 'simulation', 'openai', 'reply', 'search', 'db']
+const effects = [
+  'documents',
+  'checks',
+  'diff',
+  'executor',
+  'simulation',
+  'openai',
+  'reply',
+  'search',
+  'db',
+]
 
 /**
  * The parts of src/, lowest first, each with what it may import of the others; a single file may have a line of its
  * own, which adds to that of its part. Imports point one way:
- * http cli mcp -> operations -> db search simulation reply documents checks -> executor openai -> domain.
+ * http cli mcp -> operations -> db search simulation reply documents checks diff -> executor openai -> domain.
  */
 const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -17,6 +27,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'logger.ts': ['config'],
   documents: ['domain'],
   checks: ['domain'],
+  diff: ['domain'],
   executor: ['domain', 'logger.ts'],
   simulation: ['domain', 'executor'],
   openai: ['domain', 'config'],
@@ -32,10 +43,11 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   mcp: [...foundations, 'context.ts', 'operations'],
   // `serve` opens the other doors.
   // `doctor` looks beneath the operations, at the database itself.
-  // `check` and `simulate` look at files alone, with no service behind them.
+  // `check`, `simulate` and `diff` look at files alone, with no service behind them.
   cli: [
     ...foundations,
     'checks',
+    'diff',
     'simulation',
     'context.ts',
     'operations',
@@ -48,9 +60,9 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The entry files, which wire the parts together and may import anything of ours. */
-const entryFiles = ['src/index.ts', 'src/cli/main.ts']
+const entryFiles = ['src/index.ts', 'src/cli/main.ts', 'src/cli/parts.ts']
 
-/** With domain, checks and simulation, the roots of the pure code: every file that they import is held to be as pure as they are. */
+/** With domain, checks, diff and simulation, the roots of the pure code: every file that they import is held to be as pure as they are. */
 const pureExecutorFiles = ['plan', 'decide', 'apply', 'replay'].map((n) => `src/executor/${n}.ts`)
 
 /** All that pure code may import from outside. */
@@ -197,7 +209,7 @@ function purePaths(files: readonly File[]): ReadonlySet<string> {
     for (const found of file.imports) if (!found.isTypeOnly) add(targetOf(file, found))
   }
   for (const { path } of files) {
-    if (/^src\/(domain|checks|simulation)\//.test(path) || pureExecutorFiles.includes(path))
+    if (/^src\/(domain|checks|diff|simulation)\//.test(path) || pureExecutorFiles.includes(path))
       add(path)
   }
   return pure

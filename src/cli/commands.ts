@@ -1,11 +1,14 @@
+import { apply } from './apply-command.ts'
 import { backtestCommands } from './backtest-commands.ts'
 import { calendarCommands } from './calendar-commands.ts'
 import { check } from './check-command.ts'
 import type { Command } from './command.ts'
 import { demo } from './demo.ts'
+import { diff } from './diff-command.ts'
 import { embeddingCommands } from './embedding-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
+import { exportProcedures } from './export-command.ts'
 import { insights } from './insights-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
@@ -28,6 +31,9 @@ export const commands: readonly Command[] = [
   simulate,
   ...backtestCommands,
   insights,
+  diff,
+  apply,
+  exportProcedures,
   ...executionCommands,
   ...escalationCommands,
   ...embeddingCommands,

@@ -8,6 +8,7 @@ import { editText } from './edit-text.ts'
 import { findingsScreen } from './procedure-screen.ts'
 import { readDocumentFile } from './read-text.ts'
 import type { ReadText, Shell } from './shell.ts'
+import { definitionText } from './version-text.ts'
 
 interface Draft {
   readonly procedureKey: string
@@ -93,13 +94,13 @@ async function openDraft(
       versionNumber: version.versionNumber,
       revision: given.number('revision') ?? version.revision,
     },
-    text: shell.parts.writeDefinition(version.definition),
+    text: definitionText(shell.parts, version),
   }
 }
 
 async function save(shell: Shell, draft: Draft, document: ReadText): Promise<Answer> {
   const saved = await placingProblems(document, () =>
-    shell.call(editDraft, { ...draft, definition: document.value }),
+    shell.call(editDraft, { ...draft, definition: document.value, source: document.source }),
   )
   return savedAnswer(shell, document, saved, `is saved, at revision ${saved.revision}`)
 }

@@ -173,7 +173,13 @@ async function saveDefinition(
     procedureKey,
     versionNumber: same.versionNumber,
   })
-  const { definition: _same, summary: _summary, toolContracts: _contracts, ...state } = version
+  const {
+    definition: _same,
+    summary: _summary,
+    toolContracts: _contracts,
+    source: _source,
+    ...state
+  } = version
   return { result: 'unchanged', version: state }
 }
 

@@ -1,55 +1,8 @@
-import { migrateDatabase } from '../db/connect.ts'
-import { databaseName, explainDatabaseError } from '../db/database-errors.ts'
 import { serviceVersion } from '../db/service-version.ts'
-import { attachPositions, readDocument } from '../documents/read-document.ts'
-import { writeDocument } from '../documents/write-document.ts'
-import { ServiceError } from '../domain/errors.ts'
-import type { Json } from '../domain/json.ts'
-import { parseDefinition } from '../domain/parse-definition.ts'
-import { parseScenarios } from '../domain/parse-scenarios.ts'
+import { parts } from './parts.ts'
 import { runCommandLine } from './run-command-line.ts'
-import type { Parts } from './shell.ts'
 
 /** The entry of the command: hands the concrete parts in, and leaves with the exit code. */
-
-const parts: Parts = {
-  readDocument: (text, name) => {
-    const document = readDocument(text, { name })
-    return {
-      value: document.value,
-      locate: (problems) => attachPositions(problems, document),
-    }
-  },
-  writeDefinition: (definition) => {
-    // The database keeps no order of keys; reading it as a document brings the usual one back.
-    const parsed = parseDefinition(definition)
-    const ordered = 'definition' in parsed ? parsed.definition : definition
-    const value: Json = JSON.parse(JSON.stringify(ordered))
-    return writeDocument(value)
-  },
-  writeScenarios: (procedureKey, scenarios) => {
-    const parsed = parseScenarios(scenarios)
-    const ordered = 'scenarios' in parsed ? parsed.scenarios : scenarios
-    const value: Json = JSON.parse(JSON.stringify({ procedure: procedureKey, scenarios: ordered }))
-    return writeDocument(value)
-  },
-  migrateDatabase,
-  explainError: (error, database) => {
-    if ('url' in database) return explainDatabaseError(error, databaseName(database.url))
-    if (!isDiskFull(error)) return error
-    return new ServiceError(
-      'DATA_FOLDER_UNUSABLE',
-      { folder: database.dataDir, problem: 'no space is left on its disk' },
-      { cause: error },
-    )
-  },
-}
-
-/** What PostgreSQL, and what Node says of a full disk; a quota counts as one. */
-function isDiskFull(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return code === '53100' || code === 'ENOSPC' || code === 'EDQUOT'
-}
 
 /** Resolves when what was written before has gone out, or nobody reads it any more. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {

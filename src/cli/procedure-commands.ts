@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../domain/json.ts'
+import { isJsonObject } from '../domain/json.ts'
 import { activateVersion } from '../operations/activate-version.ts'
 import { createProcedure } from '../operations/create-procedure.ts'
 import { createVersion } from '../operations/create-version.ts'
@@ -18,11 +18,12 @@ import { edit, placingProblems, savedAnswer } from './edit-procedure.ts'
 import { usageError } from './failures.ts'
 import { importProcedures } from './import-command.ts'
 import { findingsScreen, procedureScreen } from './procedure-screen.ts'
-import { readScenarios } from './read-scenarios.ts'
+import { type ReadScenarios, readScenarios } from './read-scenarios.ts'
 import { readDocumentFile } from './read-text.ts'
 import { seed } from './seed.ts'
 import type { Shell } from './shell.ts'
 import { table } from './table.ts'
+import { definitionText } from './version-text.ts'
 
 const key = { usage: '<KEY>', text: 'the key of a procedure' }
 const number = { usage: '<NUMBER>', text: 'the number of one of its versions' }
@@ -70,7 +71,7 @@ const show: Command = {
       versionNumber: given.number('NUMBER'),
     })
     if (!given.has('yaml')) return { output, screen: procedureScreen(shell.terminal, output) }
-    shell.terminal.printRaw(shell.parts.writeDefinition(output.version.definition))
+    shell.terminal.printRaw(definitionText(shell.parts, output.version))
     return { output, screen: '' }
   },
 }
@@ -84,11 +85,16 @@ const create: Command = {
     'What the checks find in it is shown with line and column. Errors keep a draft from going live.',
   async run(shell, given) {
     const document = await readDocumentFile(shell, given.text('FILE'))
-    const { value } = document
+    const { value, source } = document
     const key = isJsonObject(value) && typeof value.key === 'string' ? value.key : undefined
     const scenarios = await scenariosOf(shell, given, key)
     const saved = await placingProblems(document, () =>
-      shell.call(createProcedure, { definition: value, scenarios }),
+      shell.call(createProcedure, {
+        definition: value,
+        source,
+        scenarios: scenarios?.scenarios,
+        scenariosSource: scenarios?.source,
+      }),
     )
     return savedAnswer(shell, document, saved, 'is there, as a draft')
   },
@@ -115,7 +121,9 @@ const newVersion: Command = {
         procedureKey: given.text('KEY'),
         fromVersionNumber: from,
         definition: document?.value,
-        scenarios,
+        source: document?.source,
+        scenarios: scenarios?.scenarios,
+        scenariosSource: scenarios?.source,
       })
     const saved = document === undefined ? await make() : await placingProblems(document, make)
     return savedAnswer(shell, document, saved, 'is there, as a draft')
@@ -189,7 +197,7 @@ async function scenariosOf(
   shell: Shell,
   given: Given,
   procedureKey: string | undefined,
-): Promise<Json | undefined> {
+): Promise<ReadScenarios | undefined> {
   const file = given.find('scenarios')
   return file === undefined ? undefined : readScenarios(shell, file, procedureKey)
 }

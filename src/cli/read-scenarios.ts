@@ -5,6 +5,12 @@ import { usageError } from './failures.ts'
 import { readDocumentFile } from './read-text.ts'
 import type { Shell } from './shell.ts'
 
+/** The list of scenarios in a file, and the text of the file where that is kept. */
+export interface ReadScenarios {
+  readonly scenarios: Json
+  readonly source: string | undefined
+}
+
 /**
  * The list of scenarios in a file, which are for a procedure where its key is known.
  *
@@ -15,7 +21,7 @@ export async function readScenarios(
   shell: Shell,
   file: string,
   procedureKey: string | undefined,
-): Promise<Json> {
+): Promise<ReadScenarios> {
   const document = await readDocumentFile(shell, file)
   const parsed = parseScenarioFile(document.value)
   if ('problems' in parsed) {
@@ -27,5 +33,6 @@ export async function readScenarios(
       'Name that procedure, or another file.',
     )
   }
-  return isJsonObject(document.value) ? (document.value.scenarios ?? []) : []
+  const { value, source } = document
+  return { scenarios: isJsonObject(value) ? (value.scenarios ?? []) : [], source }
 }

@@ -9,6 +9,7 @@ import type { Shell } from './shell.ts'
 import { simulationScreen } from './simulation-screen.ts'
 import { table } from './table.ts'
 import { countText } from './value-line.ts'
+import { scenariosText } from './version-text.ts'
 
 const key = { usage: '<KEY>', text: 'the key of a procedure' }
 const number = {
@@ -44,7 +45,7 @@ const scenarios: Command = {
     })
     if (file !== undefined) return set(shell, given, stored, file)
     if (given.has('yaml')) {
-      shell.terminal.printRaw(shell.parts.writeScenarios(procedureKey, stored.scenarios))
+      shell.terminal.printRaw(scenariosText(shell.parts, stored))
       return { output: stored, screen: '' }
     }
     const rows = stored.scenarios.map(({ name, text = '', expect }) => [name, expect.end, text])
@@ -85,7 +86,7 @@ const simulate: Command = {
       procedureKey,
       versionNumber: given.number('NUMBER'),
       definition: definition?.value,
-      scenarios: list,
+      scenarios: list?.scenarios,
     })
     const version = output.versionNumber === null ? 'as given' : `version ${output.versionNumber}`
     return {
@@ -113,11 +114,13 @@ async function set(
   { procedureKey, versionNumber, revision }: Stored,
   file: string,
 ): Promise<Answer> {
+  const { scenarios: list, source } = await readScenarios(shell, file, procedureKey)
   const output = await shell.call(setScenarios, {
     procedureKey,
     versionNumber,
     revision: given.number('revision') ?? revision,
-    scenarios: await readScenarios(shell, file, procedureKey),
+    scenarios: list,
+    source,
   })
   return {
     output,

@@ -8,7 +8,7 @@ import { createProcedure } from '../operations/create-procedure.ts'
 import { editDraft } from '../operations/edit-draft.ts'
 import { getProcedure } from '../operations/get-procedure.ts'
 import type { Command } from './command.ts'
-import type { Shell } from './shell.ts'
+import type { ReadText, Shell } from './shell.ts'
 import { table } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -41,9 +41,9 @@ export const seed: Command = {
  */
 export async function seedProcedures(shell: Shell): Promise<readonly SeededProcedure[]> {
   const scenarios = new Map(
-    readSeeds(shell, 'scenarios').map((document) => {
-      const { procedure, scenarios = [] } = isJsonObject(document) ? document : {}
-      return [procedure, scenarios]
+    readSeeds(shell, 'scenarios').map(({ value, source }) => {
+      const { procedure, scenarios = [] } = isJsonObject(value) ? value : {}
+      return [procedure, { scenarios, scenariosSource: source }]
     }),
   )
   const seeded: SeededProcedure[] = []
@@ -54,12 +54,12 @@ export async function seedProcedures(shell: Shell): Promise<readonly SeededProce
 }
 
 /** The documents of a folder of the seeds, by the names of their files. */
-function readSeeds(shell: Shell, name: string): readonly Json[] {
+function readSeeds(shell: Shell, name: string): readonly ReadText[] {
   const folder = seedFolder(name)
   const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
   return files.sort().map((file) => {
     const text = readFileSync(new URL(file, folder), 'utf8')
-    return shell.parts.readDocument(text, file).value
+    return shell.parts.readDocument(text, file)
   })
 }
 
@@ -80,10 +80,10 @@ export function seedScreen(terminal: Terminal, seeded: readonly SeededProcedure[
 
 async function seedOne(
   shell: Shell,
-  document: Json,
-  scenarios: ReadonlyMap<Json | undefined, Json>,
+  { value, source }: ReadText,
+  scenarios: ReadonlyMap<Json | undefined, object>,
 ): Promise<SeededProcedure> {
-  const definition = requireDefinition(document)
+  const definition = requireDefinition(value)
   const procedureKey = definition.key
   const serve = async (versionNumber: number, result: SeededProcedure['result']) => {
     try {
@@ -96,8 +96,9 @@ async function seedOne(
   }
   try {
     const { versionNumber } = await shell.call(createProcedure, {
-      definition: document,
-      scenarios: scenarios.get(procedureKey),
+      definition: value,
+      source,
+      ...scenarios.get(procedureKey),
     })
     return await serve(versionNumber, 'created')
   } catch (error) {
@@ -114,7 +115,13 @@ async function seedOne(
   }
   // An earlier seeding ended between making the draft and putting it into service. It is saved again, so that it is
   // checked against the tools of today.
-  await shell.call(editDraft, { procedureKey, versionNumber, revision, definition: document })
+  await shell.call(editDraft, {
+    procedureKey,
+    versionNumber,
+    revision,
+    definition: value,
+    source,
+  })
   return serve(versionNumber, 'activated')
 }
 

@@ -15,6 +15,8 @@ import type { Terminal } from './terminal.ts'
 
 /** A text that was read: its value, and where in the text a problem of the value lies. */
 export interface ReadText {
+  /** The text itself, to be kept with its comments; undefined for JSON, which has none. */
+  readonly source: string | undefined
   readonly value: Json
   readonly locate: <P extends Problem>(problems: readonly P[]) => readonly P[]
 }

@@ -6,7 +6,7 @@ import { isServiceError } from '../domain/errors.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { parseDefinition } from '../domain/parse-definition.ts'
 import { parseScenarioFile } from '../domain/parse-scenarios.ts'
-import type { Problem } from '../domain/problem.ts'
+import type { FileProblem, Problem } from '../domain/problem.ts'
 import type { Scenario } from '../domain/scenario.ts'
 import type { ToolRegistry } from '../domain/tool-registry.ts'
 import {
@@ -33,11 +33,6 @@ interface ScenarioFile {
   readonly document: ReadText
   readonly procedureKey: string
   readonly scenarios: readonly Scenario[]
-}
-
-/** Something in a file that keeps it from being run. */
-interface FileProblem extends Problem {
-  readonly file: string
 }
 
 /** All that was found in the files. */

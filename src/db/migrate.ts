@@ -19,6 +19,7 @@ import * as calledProcedures from '../../migrations/0017-called-procedures.ts'
 import * as unknownWrites from '../../migrations/0018-unknown-writes.ts'
 import * as principals from '../../migrations/0019-principals.ts'
 import * as reviews from '../../migrations/0020-reviews.ts'
+import * as sources from '../../migrations/0021-sources.ts'
 import * as backtests from '../../migrations/0022-backtests.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
@@ -55,6 +56,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0018-unknown-writes': unknownWrites,
     '0019-principals': principals,
     '0020-reviews': reviews,
+    '0021-sources': sources,
     '0022-backtests': backtests,
   }),
 )

@@ -165,6 +165,10 @@ export interface ProcedureVersionsTable {
   updated_at: Date
   /** What it went live with; null for a draft, and where no approval was needed. */
   approval_digest: Nullable<string>
+  /** The text that the definition was read from, at most 256 KiB; null where it came as a value. */
+  source: Nullable<string>
+  /** The text of its scenario file, at most 1 MiB. */
+  scenarios_source: Nullable<string>
   procedure_key: GeneratedAlways<string>
   name: GeneratedAlways<string>
   description: GeneratedAlways<string>

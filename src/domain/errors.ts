@@ -1,4 +1,4 @@
-import { innerPlaceText, type Problem, placeText } from './problem.ts'
+import { type FileProblem, innerPlaceText, type Problem, placeText } from './problem.ts'
 
 /**
  * What sort of failure a code is. Each front door maps kinds, never single codes, to its own terms
@@ -40,6 +40,16 @@ function problemLines(
       const { path, message } = problem
       const place = placeOf(problem)
       return `\n  ${path === '' ? '' : `${path}: `}${message}${place}`
+    })
+    .join('')
+}
+
+/** One problem in a line as editors follow it: `FILE:LINE:COLUMN path: message`. */
+function fileProblemLines(problems: readonly FileProblem[]): string {
+  return problems
+    .map(({ file, path, message, line, column = 1 }) => {
+      const place = line === undefined ? '' : `:${line}:${column}`
+      return `\n  ${file}${place} ${path === '' ? '' : `${path}: `}${message}`
     })
     .join('')
 }
@@ -409,6 +419,20 @@ const registry = {
   FILE_UNREADABLE: define<{ file: string; problem: string }>(
     'invalid',
     (d) => `${d.file} cannot be read: ${d.problem}. Name a text file, or - for standard input.`,
+  ),
+  FILE_UNWRITABLE: define<{ file: string; problem: string }>(
+    'invalid',
+    (d) => `${d.file} cannot be written: ${d.problem}. Make room for it, or name another folder.`,
+  ),
+  FILES_INVALID: define<{ folder: string; problems: readonly FileProblem[] }>(
+    'invalid',
+    (d) =>
+      `The files in ${d.folder} have ${count(d.problems)}, so nothing was done:${fileProblemLines(d.problems)}`,
+  ),
+  FILES_DIFFER: define<{ folder: string; files: readonly string[] }>(
+    'conflict',
+    (d) =>
+      `${d.folder} has ${d.files.length === 1 ? 'a file' : `${d.files.length} files`} of another content, so nothing was written: ${d.files.join(', ')}. Look at them with --plan, or replace them with --force.`,
   ),
   EDITOR_FAILED: define<{ editor: string; problem: string }>(
     'invalid',

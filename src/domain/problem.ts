@@ -9,6 +9,11 @@ export interface Problem {
   readonly column?: number | undefined
 }
 
+/** A problem of one of several files. */
+export interface FileProblem extends Problem {
+  readonly file: string
+}
+
 /** Writes a path as people read it: `steps[2].with.amount`; keys that are no plain word are quoted. */
 export function pathText(path: readonly PropertyKey[]): string {
   let text = ''

@@ -7,6 +7,7 @@ import { newId } from '../domain/ids.ts'
 import { defineAdministration } from './define.ts'
 import { prepareVersion, storeCompanions } from './prepare-version.ts'
 import { requireScenarios, scenarioList } from './scenario-output.ts'
+import { givenTexts, scenariosSourceText, sourceText } from './source-text.ts'
 import { toVersionState, versionState } from './version-output.ts'
 
 /**
@@ -18,7 +19,9 @@ export const createProcedure = defineAdministration({
   summary: 'Make a procedure, with its first draft, from a definition',
   input: z.strictObject({
     definition: z.unknown().describe('The definition document'),
+    source: sourceText.optional(),
     scenarios: scenarioList.optional(),
+    scenariosSource: scenariosSourceText.optional(),
   }),
   output: versionState,
   errors: [
@@ -29,11 +32,11 @@ export const createProcedure = defineAdministration({
     'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
-  async prepare({ app, db }, { definition, scenarios = [] }) {
-    return {
-      ...(await prepareVersion(app, db.kysely, definition)),
-      scenarios: requireScenarios(scenarios),
-    }
+  async prepare({ app, db }, input) {
+    const prepared = await prepareVersion(app, db.kysely, input.definition)
+    const scenarios = requireScenarios(input.scenarios ?? [])
+    const texts = givenTexts('createProcedure', input, prepared.content, scenarios)
+    return { ...prepared, scenarios, texts }
   },
   async change({ app, caller }, transaction, _input, prepared) {
     const { tenantId } = caller.principal
@@ -47,6 +50,7 @@ export const createProcedure = defineAdministration({
     const id = newId('version', now)
     await insertVersion(transaction, {
       ...prepared.content,
+      ...prepared.texts,
       tenantId,
       id,
       procedureId: procedure.id,

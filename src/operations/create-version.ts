@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Db } from '../db/connect.ts'
 import { lockProcedure, updateNextVersionNumber } from '../db/queries/procedures.ts'
 import { listScenarios, replaceScenarios } from '../db/queries/scenarios.ts'
-import { findVersion, insertVersion } from '../db/queries/versions.ts'
+import { findVersion, findVersionTexts, insertVersion } from '../db/queries/versions.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
 import type { Scenario } from '../domain/scenario.ts'
@@ -11,11 +11,13 @@ import { findProcedureVersion, procedureNotFound } from './find-version.ts'
 import { prepareVersion, storeCompanions } from './prepare-version.ts'
 import { requireScenarios, scenarioList } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
+import { givenTexts, refuseSource, scenariosSourceText, sourceText } from './source-text.ts'
 import { toVersionState, versionState } from './version-output.ts'
 
 /**
  * Makes the next draft of a procedure: a copy of one of its versions, or a definition that is given. The copy is
- * checked and pinned anew, against the tools of today. Scenarios come along, whether the definition is copied or not.
+ * checked and pinned anew, against the tools of today. Scenarios come along, whether the definition is copied or not; what
+ * is copied keeps its text.
  */
 export const createVersion = defineAdministration({
   name: 'createVersion',
@@ -26,9 +28,11 @@ export const createVersion = defineAdministration({
       .optional()
       .describe('The version to copy; default the active one, else the newest'),
     definition: z.unknown().optional().describe('A definition document to use instead of a copy'),
+    source: sourceText.optional(),
     scenarios: scenarioList
       .optional()
       .describe('Scenarios to use instead of those of the version that is copied, or would be'),
+    scenariosSource: scenariosSourceText.optional(),
   }),
   output: versionState,
   errors: [
@@ -41,24 +45,46 @@ export const createVersion = defineAdministration({
     'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
-  async prepare({ app, db }, { procedureKey: key, fromVersionNumber, definition, scenarios }) {
-    const given = scenarios === undefined ? undefined : requireScenarios(scenarios)
+  async prepare({ app, db }, input) {
+    const { procedureKey: key, definition } = input
+    const given = input.scenarios === undefined ? undefined : requireScenarios(input.scenarios)
+    if (given === undefined && input.scenariosSource !== undefined) {
+      refuseSource('createVersion', 'scenariosSource', 'goes with scenarios; give both')
+    }
     if (definition !== undefined) {
       const prepared = await prepareVersion(app, db.kysely, definition)
-      const inherited = given ?? (await listInherited(db.kysely, key))
-      return { prepared, scenarios: inherited, basedOn: undefined, authorIds: undefined }
+      const inherited = await findInherited(db.kysely, key)
+      const scenarios = given ?? inherited.scenarios
+      const texts = givenTexts('createVersion', input, prepared.content, scenarios)
+      const scenariosSource = given === undefined ? inherited.source : texts.scenariosSource
+      return {
+        prepared,
+        scenarios,
+        texts: { ...texts, scenariosSource },
+        basedOn: undefined,
+        authorIds: undefined,
+      }
     }
-    const basis = await findProcedureVersion(db.kysely, key, fromVersionNumber)
+    if (input.source !== undefined) {
+      refuseSource('createVersion', 'source', 'goes with definition; give both')
+    }
+    const basis = await findProcedureVersion(db.kysely, key, input.fromVersionNumber)
+    const prepared = await prepareVersion(app, db.kysely, basis.definition)
+    const scenarios = given ?? (await listScenarios(db.kysely, basis.id))
+    const stored = await findVersionTexts(db.kysely, basis.id)
+    const texts = givenTexts('createVersion', input, prepared.content, scenarios)
+    const scenariosSource = given === undefined ? stored.scenariosSource : texts.scenariosSource
     return {
-      prepared: await prepareVersion(app, db.kysely, basis.definition),
-      scenarios: given ?? (await listScenarios(db.kysely, basis.id)),
+      prepared,
+      scenarios,
+      texts: { source: stored.source, scenariosSource },
       basedOn: basis.id,
       // Who only copies has written nothing.
       authorIds: given === undefined ? basis.authorIds : undefined,
     }
   },
   async change({ app, caller }, transaction, { procedureKey: key }, preparation) {
-    const { prepared, scenarios, basedOn, authorIds } = preparation
+    const { prepared, scenarios, texts, basedOn, authorIds } = preparation
     const { tenantId } = caller.principal
     const now = app.clock.now()
     const procedure = await lockProcedure(transaction, key)
@@ -74,6 +100,7 @@ export const createVersion = defineAdministration({
     const id = newId('version', now)
     await insertVersion(transaction, {
       ...content,
+      ...texts,
       tenantId,
       id,
       procedureId: procedure.id,
@@ -102,14 +129,20 @@ export const createVersion = defineAdministration({
   },
 })
 
-/** The scenarios of the version that would be copied; none where there is no version to copy. */
-async function listInherited(db: Db, procedureKey: string): Promise<readonly Scenario[]> {
+/** The scenarios of the version that would be copied, with their text; none where there is no version to copy. */
+async function findInherited(
+  db: Db,
+  procedureKey: string,
+): Promise<{ readonly scenarios: readonly Scenario[]; readonly source: string | null }> {
   try {
-    return await listScenarios(db, (await findProcedureVersion(db, procedureKey)).id)
+    const { id } = await findProcedureVersion(db, procedureKey)
+    const { scenariosSource } = await findVersionTexts(db, id)
+    return { scenarios: await listScenarios(db, id), source: scenariosSource }
   } catch (error) {
     // A procedure whose drafts were all deleted has none, and one that is not there is refused by the change.
-    if (isServiceError(error, 'VERSION_NOT_FOUND')) return []
-    if (isServiceError(error, 'PROCEDURE_NOT_FOUND')) return []
+    const none = { scenarios: [], source: null }
+    if (isServiceError(error, 'VERSION_NOT_FOUND')) return none
+    if (isServiceError(error, 'PROCEDURE_NOT_FOUND')) return none
     throw error
   }
 }

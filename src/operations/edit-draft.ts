@@ -1,14 +1,20 @@
 import { z } from 'zod'
-import { findVersion, updateDraft } from '../db/queries/versions.ts'
+import { findVersion, findVersionTexts, updateDraft } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { requireDraft } from '../domain/version.ts'
 import { defineAdministration } from './define.ts'
+import { findSameText, replaceDraftScenarios } from './draft-scenarios.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { prepareVersion, storeCompanions } from './prepare-version.ts'
+import { requireScenarios, scenarioList } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
+import { givenTexts, refuseSource, scenariosSourceText, sourceText } from './source-text.ts'
 import { toVersionState, versionState } from './version-output.ts'
 
-/** Replaces the definition of a draft, if its revision is still the one that the writer saw. */
+/**
+ * Replaces the definition of a draft, if its revision is still the one that the writer saw, and with it its scenarios where
+ * they are given.
+ */
 export const editDraft = defineAdministration({
   name: 'editDraft',
   summary: 'Replace the definition of a draft',
@@ -17,6 +23,9 @@ export const editDraft = defineAdministration({
     versionNumber,
     revision: z.int().min(1).describe('The revision that the new text is based on'),
     definition: z.unknown().describe('The definition document'),
+    source: sourceText.optional(),
+    scenarios: scenarioList.optional().describe('Scenarios in place of those of the draft'),
+    scenariosSource: scenariosSourceText.optional(),
   }),
   output: versionState,
   errors: [
@@ -26,12 +35,27 @@ export const editDraft = defineAdministration({
     'DRAFT_STALE',
     'DEFINITION_INVALID',
     'DEFINITION_KEY_DIFFERS',
+    'SCENARIOS_INVALID',
     'EMBEDDING_MODEL_CHANGED',
     'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
-  prepare: ({ app, db }, { definition }) => prepareVersion(app, db.kysely, definition),
-  async change({ app, caller }, transaction, input, prepared) {
+  async prepare({ app, db }, input) {
+    const prepared = await prepareVersion(app, db.kysely, input.definition)
+    const scenarios = input.scenarios === undefined ? undefined : requireScenarios(input.scenarios)
+    if (scenarios === undefined && input.scenariosSource !== undefined) {
+      refuseSource('editDraft', 'scenariosSource', 'goes with scenarios; give both')
+    }
+    const { source, scenariosSource } = givenTexts(
+      'editDraft',
+      input,
+      prepared.content,
+      scenarios ?? [],
+    )
+    return { prepared, scenarios, source, scenariosSource }
+  },
+  async change({ app, caller }, transaction, input, preparation) {
+    const { prepared, scenarios } = preparation
     const { tenantId } = caller.principal
     const before = await findProcedureVersion(transaction, input.procedureKey, input.versionNumber)
     const { content } = prepared
@@ -42,11 +66,21 @@ export const editDraft = defineAdministration({
       })
     }
     requireDraft(before.status, 'edit')
+    // Saved again as it is, it keeps the text that says so.
+    const isSame = content.definitionHash === before.definitionHash
+    const stored = isSame ? (await findVersionTexts(transaction, before.id)).source : null
+    const texts = {
+      source: preparation.source ?? stored,
+      ...(scenarios && {
+        scenariosSource:
+          preparation.scenariosSource ?? (await findSameText(transaction, before.id, scenarios)),
+      }),
+    }
     const revision = await updateDraft(
       transaction,
       before.id,
       input.revision,
-      content,
+      { content, texts },
       caller.principal,
       new Date(app.clock.now()),
     )
@@ -58,6 +92,8 @@ export const editDraft = defineAdministration({
       })
     }
     await storeCompanions(transaction, app, { tenantId, versionId: before.id }, prepared)
+    const replaced =
+      scenarios && (await replaceDraftScenarios(transaction, tenantId, before, revision, scenarios))
     const version = await findVersion(transaction, input.procedureKey, input.versionNumber)
     if (version === undefined) throw new TypeError('the version was updated just now')
     return {
@@ -71,6 +107,7 @@ export const editDraft = defineAdministration({
           afterHash: content.definitionHash,
           details: { ...named(before), revision },
         },
+        ...(replaced === undefined ? [] : [replaced]),
       ],
     }
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listActivations } from '../db/queries/activations.ts'
-import { listVersions } from '../db/queries/versions.ts'
+import { findVersionTexts, listVersions } from '../db/queries/versions.ts'
 import { checkVersion } from './check-version.ts'
 import { defineOperation } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
@@ -41,11 +41,12 @@ export const getProcedure = defineOperation({
       version.status === 'draft'
         ? await checkVersion(app, db.kysely, version.definition)
         : version.findings
+    const { source } = await findVersionTexts(db.kysely, version.id)
     const versions = await listVersions(db.kysely, version.procedureId)
     const numbers = new Map(versions.map((item) => [item.id, item.versionNumber]))
     const activations = await listActivations(db.kysely, version.procedureId)
     return {
-      version: toVersionOutput({ ...version, findings }),
+      version: toVersionOutput({ ...version, findings }, source),
       versions: versions.map(toVersionListItem),
       activations: activations.map(({ versionId, activeFrom, activeUntil }) => ({
         versionNumber: numbers.get(versionId) ?? 0,

@@ -16,6 +16,7 @@ import { createVersion } from './create-version.ts'
 import { deleteDraft } from './delete-draft.ts'
 import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
+import { diffVersions } from './diff-versions.ts'
 import { editDraft } from './edit-draft.ts'
 import { getApproval } from './get-approval.ts'
 import { getBacktest } from './get-backtest.ts'
@@ -64,6 +65,7 @@ export const operations = {
   createVersion,
   deleteDraft,
   deprecateVersion,
+  diffVersions,
   editDraft,
   getCalendar,
   getEmbeddings,

@@ -1,12 +1,13 @@
 import { z } from 'zod'
-import { listScenarios, replaceScenarios } from '../db/queries/scenarios.ts'
 import { findVersion, updateDraft } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { requireDraft } from '../domain/version.ts'
 import { defineAdministration } from './define.ts'
+import { findSameText, replaceDraftScenarios } from './draft-scenarios.ts'
 import { findProcedureVersion } from './find-version.ts'
-import { requireScenarios, scenarioList, scenariosHash } from './scenario-output.ts'
+import { requireScenarios, scenarioList } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
+import { requireScenariosSource, scenariosSourceText } from './source-text.ts'
 import { toVersionListItem, versionListItem } from './version-output.ts'
 
 /**
@@ -21,6 +22,7 @@ export const setScenarios = defineAdministration({
     versionNumber,
     revision: z.int().min(1).describe('The revision of the draft that the scenarios are made for'),
     scenarios: scenarioList,
+    source: scenariosSourceText.optional(),
   }),
   output: versionListItem.extend({ scenarioCount: z.int() }),
   errors: [
@@ -31,19 +33,24 @@ export const setScenarios = defineAdministration({
     'SCENARIOS_INVALID',
   ],
   roles: ['author', 'admin'],
-  prepare: async (_context, input) => requireScenarios(input.scenarios),
+  async prepare(_context, { procedureKey: key, scenarios, source }) {
+    const list = requireScenarios(scenarios)
+    if (source !== undefined) requireScenariosSource('setScenarios', 'source', source, key, list)
+    return list
+  },
   async change({ app, caller }, transaction, input, scenarios) {
     const { tenantId } = caller.principal
     const before = await findProcedureVersion(transaction, input.procedureKey, input.versionNumber)
     const named = { procedureKey: before.procedureKey, versionNumber: before.versionNumber }
     requireDraft(before.status, 'edit')
     const at = new Date(app.clock.now())
+    const scenariosSource = input.source ?? (await findSameText(transaction, before.id, scenarios))
     // First of all it takes the row, so that nobody else activates or edits the draft meanwhile.
     const revision = await updateDraft(
       transaction,
       before.id,
       input.revision,
-      undefined,
+      { texts: { scenariosSource } },
       caller.principal,
       at,
     )
@@ -54,22 +61,12 @@ export const setScenarios = defineAdministration({
         current: before.revision,
       })
     }
-    const replaced = await listScenarios(transaction, before.id)
-    await replaceScenarios(transaction, tenantId, before.id, scenarios)
+    const replaced = await replaceDraftScenarios(transaction, tenantId, before, revision, scenarios)
     const version = await findVersion(transaction, named.procedureKey, named.versionNumber)
     if (version === undefined) throw new TypeError('the version was updated just now')
     return {
       output: { ...toVersionListItem(version), scenarioCount: scenarios.length },
-      audit: [
-        {
-          action: 'version.scenarios_set',
-          entityKind: 'version',
-          entityId: before.id,
-          beforeHash: scenariosHash(replaced),
-          afterHash: scenariosHash(scenarios),
-          details: { ...named, revision, scenarioCount: scenarios.length },
-        },
-      ],
+      audit: [replaced],
     }
   },
 })

@@ -31,6 +31,10 @@ export const versionOutput = versionState.extend({
   definition: z.custom<ProcedureVersion['definition']>(),
   summary: z.string(),
   toolContracts: z.record(z.string(), z.string()),
+  source: z
+    .string()
+    .nullable()
+    .describe('The text that it was written as, with its comments; null where it came as a value'),
 })
 
 export function toVersionListItem(version: VersionListItem): z.infer<typeof versionListItem> {
@@ -52,11 +56,15 @@ export function toVersionState(version: ProcedureVersion): z.infer<typeof versio
   return { ...toVersionListItem(version), findings: [...version.findings] }
 }
 
-export function toVersionOutput(version: ProcedureVersion): z.infer<typeof versionOutput> {
+export function toVersionOutput(
+  version: ProcedureVersion,
+  source: string | null,
+): z.infer<typeof versionOutput> {
   return {
     ...toVersionState(version),
     definition: version.definition,
     summary: version.summary,
     toolContracts: { ...version.toolContracts },
+    source,
   }
 }

@@ -427,6 +427,8 @@ TABLE procedure_versions
   issue_patterns jsonb NOT NULL GENERATED AS COALESCE((definition -> 'issuePatterns'::text), '[]'::jsonb)
   internal boolean NOT NULL GENERATED AS (definition @> '{"internal": true}'::jsonb)
   approval_digest text COLLATE "C"
+  source text
+  scenarios_source text
   CONSTRAINT procedure_versions_approval_digest_check CHECK ((approval_digest ~ '^[0-9a-f]{64}$'::text))
   CONSTRAINT procedure_versions_author_ids_check CHECK ((cardinality(author_ids) >= 1))
   CONSTRAINT procedure_versions_definition_check CHECK ((jsonb_typeof((definition -> 'steps'::text)) = 'array'::text))
@@ -434,6 +436,8 @@ TABLE procedure_versions
   CONSTRAINT procedure_versions_findings_check CHECK ((jsonb_typeof(findings) = 'array'::text))
   CONSTRAINT procedure_versions_pkey PRIMARY KEY (tenant_id, id)
   CONSTRAINT procedure_versions_revision_check CHECK ((revision >= 1))
+  CONSTRAINT procedure_versions_scenarios_source_check CHECK ((octet_length(scenarios_source) <= 1048576))
+  CONSTRAINT procedure_versions_source_check CHECK ((octet_length(source) <= 262144))
   CONSTRAINT procedure_versions_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'active'::text, 'deprecated'::text])))
   CONSTRAINT procedure_versions_tenant_id_procedure_id_id_key UNIQUE (tenant_id, procedure_id, id)
   CONSTRAINT procedure_versions_tenant_id_procedure_id_procedure_key_fkey FOREIGN KEY (tenant_id, procedure_id, procedure_key) REFERENCES procedures(tenant_id, id, key)
@@ -453,12 +457,13 @@ TABLE procedure_versions
   CREATE TRIGGER procedure_versions_lifecycle BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.status <> new.status) AND (NOT ((old.status = 'draft'::text) AND (new.status = 'active'::text))) AND (NOT ((old.status = 'active'::text) AND (new.status = 'deprecated'::text))))) EXECUTE FUNCTION refuse('A version goes from draft to active to deprecated, and no other way.')
   CREATE TRIGGER procedure_versions_no_truncate BEFORE TRUNCATE ON procedure_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse('Versions are never deleted together.')
   CREATE TRIGGER procedure_versions_serve AFTER UPDATE OF status ON procedure_versions FOR EACH ROW WHEN ((new.status <> old.status)) EXECUTE FUNCTION serve_version()
+  CREATE TRIGGER procedure_versions_source BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((((old.status <> 'draft'::text) OR (new.status <> 'draft'::text)) AND ((old.source IS DISTINCT FROM new.source) OR (old.scenarios_source IS DISTINCT FROM new.scenarios_source)))) EXECUTE FUNCTION refuse('Only the text of a draft can be changed; make a new version instead.')
   POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT DELETE TO stepwarden_app
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (status, definition, definition_hash, summary, purpose, tool_contracts, findings, revision, author_ids, updated_by, updated_at, approval_digest) TO stepwarden_app
+  GRANT UPDATE (status, definition, definition_hash, summary, purpose, tool_contracts, findings, revision, author_ids, updated_by, updated_at, approval_digest, source, scenarios_source) TO stepwarden_app
   GRANT SELECT (tenant_id, id, purpose) TO stepwarden_system
 
 TABLE procedures

@@ -42,6 +42,7 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   createVersion: 'write drafts, and try them',
   deleteDraft: 'write drafts, and try them',
   deprecateVersion: 'review, and decide what serves',
+  diffVersions: 'read procedures and their history',
   editDraft: 'write drafts, and try them',
   getApproval: 'read procedures and their history',
   getBacktest: 'read procedures and their history',

@@ -46,6 +46,37 @@ export interface VersionContent {
   readonly findings: readonly Finding[]
 }
 
+/**
+ * The texts that a version was read from, with their comments; null where it came as values. They say what is stored, and
+ * mean nothing to a run.
+ */
+export interface VersionTexts {
+  readonly source: string | null
+  readonly scenariosSource: string | null
+}
+
+/** All that a version is, without its texts: who runs it reads none of them. */
+const versionColumns = [
+  'id',
+  'procedure_id',
+  'procedure_key',
+  'version_number',
+  'status',
+  'name',
+  'category',
+  'definition',
+  'definition_hash',
+  'summary',
+  'purpose',
+  'tool_contracts',
+  'findings',
+  'revision',
+  'author_ids',
+  'approval_digest',
+  'created_at',
+  'updated_at',
+] as const
+
 export async function findVersion(
   db: Db,
   procedureKey: string,
@@ -53,7 +84,7 @@ export async function findVersion(
 ): Promise<ProcedureVersion | undefined> {
   const row = await db
     .selectFrom('procedure_versions')
-    .selectAll()
+    .select(versionColumns)
     .where('procedure_key', '=', procedureKey)
     .where('version_number', '=', versionNumber)
     .executeTakeFirst()
@@ -66,7 +97,7 @@ export async function findVersionById(
 ): Promise<ProcedureVersion | undefined> {
   const row = await db
     .selectFrom('procedure_versions')
-    .selectAll()
+    .select(versionColumns)
     .where('id', '=', id)
     .executeTakeFirst()
   return row && toVersion(row)
@@ -79,7 +110,7 @@ export async function findActiveVersion(
 ): Promise<ProcedureVersion | undefined> {
   const row = await db
     .selectFrom('procedure_versions')
-    .selectAll()
+    .select(versionColumns)
     .where('procedure_key', '=', procedureKey)
     .where('status', '=', 'active')
     .executeTakeFirst()
@@ -94,12 +125,22 @@ export async function listVersionsById(
   if (ids.length === 0) return []
   const rows = await db
     .selectFrom('procedure_versions')
-    .selectAll()
+    .select(versionColumns)
     .where('id', 'in', ids)
     .orderBy('procedure_key')
     .orderBy('version_number')
     .execute()
   return rows.map(toVersion)
+}
+
+/** The texts of a version; both null when there is no such version. */
+export async function findVersionTexts(db: Db, id: Id<'version'>): Promise<VersionTexts> {
+  const row = await db
+    .selectFrom('procedure_versions')
+    .select(['source', 'scenarios_source'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return { source: row?.source ?? null, scenariosSource: row?.scenarios_source ?? null }
 }
 
 /** Newest first. A procedure has few enough versions for one page. */
@@ -130,18 +171,19 @@ export async function listVersions(
 
 export async function insertVersion(
   transaction: Transaction,
-  version: VersionContent & {
-    readonly tenantId: string
-    readonly id: Id<'version'>
-    readonly procedureId: Id<'procedure'>
-    readonly versionNumber: number
-    /** Who made the row. */
-    readonly author: Principal
-    /** Who wrote what stands in it, when that was not its maker: of an unchanged copy. */
-    readonly authorIds?: readonly string[]
-    readonly at: Date
-    readonly basedOn?: Id<'version'>
-  },
+  version: VersionContent &
+    VersionTexts & {
+      readonly tenantId: string
+      readonly id: Id<'version'>
+      readonly procedureId: Id<'procedure'>
+      readonly versionNumber: number
+      /** Who made the row. */
+      readonly author: Principal
+      /** Who wrote what stands in it, when that was not its maker: of an unchanged copy. */
+      readonly authorIds?: readonly string[]
+      readonly at: Date
+      readonly basedOn?: Id<'version'>
+    },
 ): Promise<void> {
   const author = canonicalJson(version.author)
   await transaction
@@ -152,6 +194,7 @@ export async function insertVersion(
       procedure_id: version.procedureId,
       version_number: version.versionNumber,
       ...contentColumns(version),
+      ...textColumns(version),
       author_ids: [...(version.authorIds ?? [version.author.id])],
       based_on_version_id: version.basedOn ?? null,
       created_by: author,
@@ -163,21 +206,22 @@ export async function insertVersion(
 }
 
 /**
- * Writes a new revision of a draft if it is still the draft and the revision that the writer saw. Without `content` only
- * what goes with the version has changed. Answers the new revision, or undefined when it is not that draft any more.
+ * Writes a new revision of a draft if it is still the draft and the revision that the writer saw. What `change` leaves out
+ * stays as it is. Answers the new revision, or undefined when it is not that draft any more.
  */
 export async function updateDraft(
   transaction: Transaction,
   id: Id<'version'>,
   seenRevision: number,
-  content: VersionContent | undefined,
+  change: { readonly content?: VersionContent; readonly texts?: Partial<VersionTexts> },
   author: Principal,
   at: Date,
 ): Promise<number | undefined> {
   const row = await transaction
     .updateTable('procedure_versions')
     .set((eb) => ({
-      ...(content && contentColumns(content)),
+      ...(change.content && contentColumns(change.content)),
+      ...(change.texts && textColumns(change.texts)),
       revision: seenRevision + 1,
       author_ids: eb
         .case()
@@ -279,6 +323,16 @@ function contentColumns(content: VersionContent): {
   }
 }
 
+function textColumns({ source, scenariosSource }: Partial<VersionTexts>): {
+  readonly source?: string | null
+  readonly scenarios_source?: string | null
+} {
+  return {
+    ...(source !== undefined && { source }),
+    ...(scenariosSource !== undefined && { scenarios_source: scenariosSource }),
+  }
+}
+
 type ListColumns = Pick<
   Selectable<ProcedureVersionsTable>,
   | 'id'
@@ -310,7 +364,9 @@ function toListItem(row: ListColumns): VersionListItem {
   }
 }
 
-function toVersion(row: Selectable<ProcedureVersionsTable>): ProcedureVersion {
+function toVersion(
+  row: Pick<Selectable<ProcedureVersionsTable>, (typeof versionColumns)[number]>,
+): ProcedureVersion {
   return {
     ...toListItem(row),
     // Written only by `contentColumns`, from values of these types.
