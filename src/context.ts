@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { createDeskTools } from '../seeds/desk-tools.ts'
-import type { Config } from './config/config.ts'
+import type { AuditConfig, Config } from './config/config.ts'
 import { type Database, type DatabaseConfig, openDatabase } from './db/connect.ts'
 import { databaseName, explainOutage, isOutage } from './db/database-errors.ts'
 import { createJournal } from './db/journal.ts'
@@ -33,6 +33,8 @@ export interface AppContext extends AsyncDisposable {
   readonly clock: Clock
   readonly worker: Worker
   readonly log: Logger
+  /** How checkpoints are signed and where copies of them go. */
+  readonly audit: AuditConfig
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
 }
 
@@ -81,7 +83,7 @@ export async function openContext(
 /** Like `openContext`, on a database that is open already and stays open. */
 export async function createContext(
   database: Database,
-  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai'> & HostedModelConfig,
+  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit'> & HostedModelConfig,
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const clock = options.clock ?? (database.kind === 'postgres' ? createServerClock() : systemClock)
@@ -103,6 +105,7 @@ export async function createContext(
     clock,
     worker,
     log,
+    audit: config.audit ?? {},
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     async [Symbol.asyncDispose]() {
       await using _embedders = embedders

@@ -1,3 +1,4 @@
+import { auditCommands } from './audit-commands.ts'
 import { calendarCommands } from './calendar-commands.ts'
 import { check } from './check-command.ts'
 import type { Command } from './command.ts'
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   ...calendarCommands,
   ...principalCommands,
   ...tenantCommands,
+  ...auditCommands,
   worker,
   ...serviceCommands,
 ]

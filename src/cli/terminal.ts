@@ -17,7 +17,9 @@ const formats = {
 export interface Sink {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
+  readonly destroyed?: boolean
   write(text: string): unknown
+  once?(event: 'drain' | 'close' | 'error', listener: () => void): unknown
 }
 
 export interface TerminalOptions {
@@ -68,6 +70,22 @@ export class Terminal {
   /** Writes a document as it is, to be redirected to a file; with `--json` nothing. */
   printRaw(text: string): void {
     if (!this.json) this.#out.write(text)
+  }
+
+  /**
+   * Writes a part of a long text as it is, whatever the form of answers, and resolves when there is room for the next;
+   * false when nobody reads any more.
+   */
+  async printStream(text: string): Promise<boolean> {
+    const out = this.#out
+    if (out.destroyed === true) return false
+    if (out.write(text) === false) {
+      await new Promise<void>((resolve) => {
+        if (out.once === undefined) return resolve()
+        for (const event of ['drain', 'close', 'error'] as const) out.once(event, resolve)
+      })
+    }
+    return out.destroyed !== true
   }
 
   /** Says something beside the answer, on standard error. */

@@ -19,6 +19,8 @@ import * as calledProcedures from '../../migrations/0017-called-procedures.ts'
 import * as unknownWrites from '../../migrations/0018-unknown-writes.ts'
 import * as principals from '../../migrations/0019-principals.ts'
 import * as reviews from '../../migrations/0020-reviews.ts'
+import * as seals from '../../migrations/0024-seals.ts'
+import * as checkpoints from '../../migrations/0025-checkpoints.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -54,6 +56,8 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0018-unknown-writes': unknownWrites,
     '0019-principals': principals,
     '0020-reviews': reviews,
+    '0024-seals': seals,
+    '0025-checkpoints': checkpoints,
   }),
 )
 

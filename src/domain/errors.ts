@@ -410,6 +410,26 @@ const registry = {
     'invalid',
     (d) => `${d.file} cannot be read: ${d.problem}. Name a text file, or - for standard input.`,
   ),
+  FILE_UNWRITABLE: define<{ file: string; problem: string }>(
+    'invalid',
+    (d) => `${d.file} cannot be written: ${d.problem}.`,
+  ),
+  CHECKPOINT_KEY_MISSING: define<Record<string, never>>(
+    'conflict',
+    () =>
+      "There is no key to sign checkpoints with. Make one with 'stepwarden audit keygen' and set STEPWARDEN_CHECKPOINT_KEY.",
+  ),
+  PUBLIC_KEY_INVALID: define<{ problem: string }>(
+    'invalid',
+    (d) =>
+      `${d.problem} Give the Ed25519 public keys that 'stepwarden audit keygen' prints, in PEM.`,
+  ),
+  EXECUTION_NOT_SEALED: define<{ executionId: string }>(
+    'conflict',
+    (d) =>
+      `${d.executionId} is not sealed, so there is no proof of it yet. Once it has ended, 'stepwarden audit seal' seals it at once.`,
+    { retryable: true },
+  ),
   EDITOR_FAILED: define<{ editor: string; problem: string }>(
     'invalid',
     (d) =>

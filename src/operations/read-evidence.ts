@@ -1,0 +1,149 @@
+import type { AppContext } from '../context.ts'
+import type { Db } from '../db/connect.ts'
+import { findAuditHead, listCheckpoints } from '../db/queries/checkpoints.ts'
+import {
+  listActivationLines,
+  listContractLines,
+  listEventsWithHead,
+  listSealLines,
+  listVersionLines,
+} from '../db/queries/evidence.ts'
+import { countUnsealed } from '../db/queries/seals.ts'
+import type { EvidenceLine, RowLine } from '../domain/evidence.ts'
+import { sealAction } from '../domain/evidence-seals.ts'
+
+/** Where reading goes on: the part that is being read, and what was read of it last. */
+export type EvidencePlace =
+  | { readonly part: 'contracts' | 'versions' | 'activations'; readonly after: string }
+  | { readonly part: 'checkpoints'; readonly after: number }
+  | { readonly part: 'events'; readonly after: number; readonly seals: number }
+  | {
+      readonly part: 'seals'
+      readonly after: number
+      readonly seals: number
+      readonly head: { readonly seq: number; readonly hash: string | null }
+    }
+
+/** Some lines, and where to go on; undefined after the last. */
+export interface EvidencePage {
+  readonly lines: readonly EvidenceLine[]
+  readonly next: EvidencePlace | undefined
+}
+
+const pageSize = 1_000
+/** A version may have a megabyte. */
+const versionsAtOnce = 50
+
+/**
+ * The next page of all evidence of a tenant, as docs/decisions/0016-seals.md orders it; the first without a place. A page
+ * of seals is one seal with its records. Nothing stands still meanwhile: what is written while pages are read is in a
+ * later evidence.
+ */
+export async function readEvidence(
+  app: AppContext,
+  tenantId: string,
+  place?: EvidencePlace,
+): Promise<EvidencePage> {
+  const db = app.database.forTenant(tenantId).kysely
+  if (place === undefined) {
+    const madeAt = new Date(app.clock.now()).toISOString()
+    const header = { kind: 'header', format: 1, scope: 'all', tenant: tenantId, madeAt } as const
+    return { lines: [header], next: { part: 'contracts', after: '' } }
+  }
+  switch (place.part) {
+    case 'contracts': {
+      const lines = await listContractLines(db, { after: place.after, limit: pageSize })
+      return page(lines, pageSize, 'hash', 'contracts', { part: 'versions', after: '' })
+    }
+    case 'versions': {
+      const lines = await listVersionLines(db, { after: place.after, limit: versionsAtOnce })
+      return page(lines, versionsAtOnce, 'id', 'versions', { part: 'activations', after: '' })
+    }
+    case 'activations': {
+      const lines = await listActivationLines(db, { after: place.after, limit: pageSize })
+      return page(lines, pageSize, 'id', 'activations', { part: 'checkpoints', after: 0 })
+    }
+    case 'checkpoints':
+      return readCheckpoints(db, place.after)
+    case 'events':
+      return readEvents(db, place)
+    case 'seals':
+      return readSeal(db, place)
+    default:
+      return place satisfies never
+  }
+}
+
+/** All of it, page by page. */
+export async function* allEvidence(
+  app: AppContext,
+  tenantId: string,
+): AsyncGenerator<readonly EvidenceLine[]> {
+  let place: EvidencePlace | undefined
+  do {
+    const { lines, next } = await readEvidence(app, tenantId, place)
+    yield lines
+    place = next
+  } while (place !== undefined)
+}
+
+function page(
+  lines: readonly RowLine[],
+  limit: number,
+  key: string,
+  part: 'contracts' | 'versions' | 'activations',
+  behind: EvidencePlace,
+): EvidencePage {
+  const last = lines.at(-1)
+  if (last === undefined || lines.length < limit) return { lines, next: behind }
+  return { lines, next: { part, after: String(last.row[key]) } }
+}
+
+async function readCheckpoints(db: Db, after: number): Promise<EvidencePage> {
+  const checkpoints = await listCheckpoints(db, { after, limit: pageSize })
+  // Two keys may have signed one event, so a full page leaves its last event to the next.
+  const last = checkpoints.at(-1)
+  const isFull = checkpoints.length === pageSize && last !== undefined
+  const whole = isFull ? checkpoints.filter(({ seq }) => seq < last.seq) : checkpoints
+  return {
+    lines: whole.map((checkpoint) => ({ kind: 'checkpoint', checkpoint })),
+    next: isFull
+      ? { part: 'checkpoints', after: last.seq - 1 }
+      : { part: 'events', after: 0, seals: 0 },
+  }
+}
+
+async function readEvents(
+  db: Db,
+  place: EvidencePlace & { readonly part: 'events' },
+): Promise<EvidencePage> {
+  const { events, head } = await listEventsWithHead(db, {
+    after: place.after,
+    limit: pageSize + 1,
+  })
+  const shown = events.slice(0, pageSize)
+  const seals = shown.reduce(
+    (most, { action, entityId }) =>
+      action === sealAction ? Math.max(most, Number(entityId)) : most,
+    place.seals,
+  )
+  const last = shown.at(-1)
+  return {
+    lines: shown.map((event) => ({ kind: 'event', event })),
+    next:
+      events.length > pageSize && last !== undefined
+        ? { part: 'events', after: last.seq, seals }
+        : { part: 'seals', after: 0, seals, head: head ?? (await findAuditHead(db)) },
+  }
+}
+
+async function readSeal(
+  db: Db,
+  place: EvidencePlace & { readonly part: 'seals' },
+): Promise<EvidencePage> {
+  const lines = await listSealLines(db, { after: place.after, upTo: place.seals })
+  const [seal] = lines
+  if (seal?.kind === 'seal') return { lines, next: { ...place, after: seal.number } }
+  const end = { kind: 'end', ...place.head, unsealed: await countUnsealed(db, place.seals) } as const
+  return { lines: [end], next: undefined }
+}
