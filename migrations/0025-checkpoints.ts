@@ -29,7 +29,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`GRANT SELECT, INSERT ON public.checkpoints TO stepwarden_app`.execute(db)
 
   await sql`GRANT SELECT (tenant_id, seq) ON public.audit_heads TO stepwarden_system`.execute(db)
-  await sql`GRANT SELECT (tenant_id, seq, at) ON public.checkpoints TO stepwarden_system`.execute(db)
+  await sql`GRANT SELECT (tenant_id, seq, at) ON public.checkpoints TO stepwarden_system`.execute(
+    db,
+  )
   for (const table of ['audit_heads', 'checkpoints']) {
     await sql`
       CREATE POLICY system_rows ON ${sql.table(`public.${table}`)} FOR SELECT TO stepwarden_system

@@ -8,6 +8,7 @@ import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
 import { createServerClock } from './db/server-clock.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
+import type { CheckpointKey } from './domain/checkpoint.ts'
 import { ServiceError } from './domain/errors.ts'
 import type { Tool } from './domain/tool.ts'
 import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts'
@@ -47,6 +48,8 @@ export interface ContextOptions {
   readonly hostedEmbedder?: Embedder
   /** Default: the hosted model of the configuration; none without a key. */
   readonly replyModel?: ReplyModel
+  /** In place of that of the configuration. */
+  readonly checkpointKey?: CheckpointKey | undefined
   /** Default: on a server that server's time, else this machine's. */
   readonly clock?: Clock
   /** Told at each boundary between which a crash must be harmless; tests stop the process there. */
@@ -83,7 +86,8 @@ export async function openContext(
 /** Like `openContext`, on a database that is open already and stays open. */
 export async function createContext(
   database: Database,
-  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit'> & HostedModelConfig,
+  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit'> &
+    HostedModelConfig,
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const clock = options.clock ?? (database.kind === 'postgres' ? createServerClock() : systemClock)
@@ -105,7 +109,10 @@ export async function createContext(
     clock,
     worker,
     log,
-    audit: config.audit ?? {},
+    audit: {
+      ...config.audit,
+      ...(options.checkpointKey && { checkpointKey: options.checkpointKey }),
+    },
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     async [Symbol.asyncDispose]() {
       await using _embedders = embedders

@@ -112,11 +112,16 @@ function verdictScreen(
   verdict: EvidenceVerdict & { readonly replayed?: number },
 ): string {
   const { ok, problems, problemCount, counts, provedUpTo, limits, replayed } = verdict
-  const [first, ...others] = problems.map(({ table: name, id, problem }) => `${name} ${id}: ${problem}`)
+  const [first, ...others] = problems.map(
+    ({ table: name, id, problem }) => `${name} ${id}: ${problem}`,
+  )
   return [
     ok
       ? terminal.style('good', 'All of it fits.')
-      : terminal.style('bad', `${countText(problemCount, 'thing')} that ${problemCount === 1 ? 'does' : 'do'} not fit.`),
+      : terminal.style(
+          'bad',
+          `${countText(problemCount, 'thing')} that ${problemCount === 1 ? 'does' : 'do'} not fit.`,
+        ),
     fields(terminal, [
       ['First', first],
       ['Events', String(counts.events)],
@@ -149,7 +154,8 @@ const seal: Command = {
 const checkpoint = operationCommand({
   path: 'audit checkpoint',
   operation: makeCheckpoint,
-  notes: 'Keep what --json prints, or the checkpoint file, where nobody can write who can write the database.',
+  notes:
+    'Keep what --json prints, or the checkpoint file, where nobody can write who can write the database.',
   input: () => ({}),
   screen: ({ checkpoint: made }) =>
     made === null

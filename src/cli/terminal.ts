@@ -78,14 +78,14 @@ export class Terminal {
    */
   async printStream(text: string): Promise<boolean> {
     const out = this.#out
-    if (out.destroyed === true) return false
+    if (isClosed(out)) return false
     if (out.write(text) === false) {
       await new Promise<void>((resolve) => {
         if (out.once === undefined) return resolve()
         for (const event of ['drain', 'close', 'error'] as const) out.once(event, resolve)
       })
     }
-    return out.destroyed !== true
+    return !isClosed(out)
   }
 
   /** Says something beside the answer, on standard error. */
@@ -113,6 +113,10 @@ export class Terminal {
       this.#coloured && ownStyles.test(found) ? found : visible(found),
     )
   }
+}
+
+function isClosed({ destroyed }: Sink): boolean {
+  return destroyed === true
 }
 
 function isColoured(out: Sink, environment: TerminalOptions['environment']): boolean {

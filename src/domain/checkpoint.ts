@@ -94,6 +94,8 @@ export function judgeCheckpoint(
   const known = keys.find(({ keyId }) => keyId === checkpoint.keyId)
   if (known === undefined) return 'unknown_key'
   const bytes = Buffer.from(signature, 'base64')
+  // Base64 that ends otherwise can give the same bytes, and is not what was written.
+  if (bytes.toString('base64') !== signature) return 'forged'
   return verify(null, signedBytes(unsigned), known.key, bytes) ? 'signed' : 'forged'
 }
 

@@ -1,7 +1,7 @@
 import type { AuditEvent } from './audit.ts'
 import type { RecordLine, SealLine } from './evidence.ts'
 import { type EvidenceProblem, parseDetails } from './evidence-acts.ts'
-import { MerkleRoot, placeOfPath, rootOfPath } from './merkle.ts'
+import { isHash, MerkleRoot, placeOfPath, rootOfPath } from './merkle.ts'
 import { type RecordLeaf, recordVersion, replyLeaf, runLeaf } from './record.ts'
 
 export const sealAction = 'executions.sealed'
@@ -86,7 +86,7 @@ export class SealReconciliation {
 
   takeRecord(line: RecordLine): readonly EvidenceProblem[] {
     this.recordCount += 1
-    if (line.isErased) this.erasedCount += 1
+    if (line.salt === undefined) this.erasedCount += 1
     const { executionId } = line
     const open = this.#open
     if (open?.line.number !== line.seal) {
@@ -99,8 +99,10 @@ export class SealReconciliation {
       return [problemOf(table, executionId, 'It was sealed, and is gone.')]
     }
     open.found.add(leaf.hash)
-    open.stored.add(line.leaf)
-    const problem = leafProblem(line, leaf) ?? (this.#isWhole ? placeProblem(line, open) : pathProblem(line, open, leaf))
+    if (isHash.test(line.leaf)) open.stored.add(line.leaf)
+    const problem =
+      leafProblem(line, leaf) ??
+      (this.#isWhole ? placeProblem(line, open) : pathProblem(line, open, leaf))
     if (problem === undefined) return []
     open.hasProblem = true
     return [problem]
@@ -111,7 +113,9 @@ export class SealReconciliation {
     const problems = [...this.#close()]
     if (!this.#isWhole) return problems
     for (const [number, { seq }] of this.#told) {
-      problems.push(problemOf('seals', String(number), `It is gone, and event ${seq} speaks of it.`))
+      problems.push(
+        problemOf('seals', String(number), `It is gone, and event ${seq} speaks of it.`),
+      )
     }
     return problems
   }

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import type { AuditEvent } from './audit.ts'
 import { isJsonObject, type Json } from './json.ts'
-import type { PathStep } from './merkle.ts'
+import { isHash, type PathStep } from './merkle.ts'
 
 /** The lines of evidence, in the order in which they come: docs/decisions/0016-seals.md. */
 
 const json = z.custom<Json>((value) => value !== undefined)
 const row = z.custom<{ readonly [column: string]: Json }>(isJsonObject, 'must be an object')
 const count = z.int().min(0)
+const hash = z.string().regex(isHash, 'must be 64 hex digits')
 
 const header = z.object({
   kind: z.literal('header'),
@@ -71,7 +72,7 @@ const sealLine = z.object({
   number: z.int().min(1),
   recordVersion: z.int(),
   count: z.int().min(1),
-  root: z.string(),
+  root: hash,
   first: z.string(),
   last: z.string(),
 })
@@ -91,20 +92,17 @@ const recordLine = z.object({
   of: z.enum(['run', 'reply']),
   executionId: z.string(),
   /** The hash that was stored when it was sealed. */
-  leaf: z.string(),
+  leaf: hash,
   /** Of a run; null where its execution is gone. */
   run: runRows.nullable().optional(),
   /** Of a reply that came later; null where it is gone. */
   reply: row.nullable().optional(),
   /** Absent once the run is erased. */
-  salt: z.string().optional(),
+  salt: hash.optional(),
   /** In place of values, by path. */
   digests: z.record(z.string(), z.string()).optional(),
-  isErased: z.boolean(),
   path: z
-    .array(
-      z.object({ side: z.enum(['left', 'right']), hash: z.string() }) satisfies z.ZodType<PathStep>,
-    )
+    .array(z.object({ side: z.enum(['left', 'right']), hash }) satisfies z.ZodType<PathStep>)
     .optional(),
 })
 

@@ -8,6 +8,9 @@ export interface PathStep {
   readonly hash: string
 }
 
+/** What a hash looks like. */
+export const isHash = /^[0-9a-f]{64}$/
+
 /** SHA-256 over `0x00` and the UTF-8 bytes of a record. */
 export function leafHash(record: string): string {
   return createHash('sha256').update(leafMark).update(record, 'utf8').digest('hex')
@@ -72,8 +75,7 @@ export function merklePath(leaves: readonly string[], index: number): readonly P
 /** The root that a leaf and its path lead to. */
 export function rootOfPath(leaf: string, path: readonly PathStep[]): string {
   return path.reduce(
-    (hash, step) =>
-      step.side === 'left' ? nodeHash(step.hash, hash) : nodeHash(hash, step.hash),
+    (hash, step) => (step.side === 'left' ? nodeHash(step.hash, hash) : nodeHash(hash, step.hash)),
     leaf,
   )
 }

@@ -196,20 +196,22 @@ export type RunTable = keyof typeof runFields
 export type ActTable = keyof typeof actFields
 export type CoveredTable = RunTable | ActTable
 
-const fieldsByTable: Readonly<Record<CoveredTable, Fields>> = { ...runFields, ...actFields }
+const columnsByTable = new Map(
+  Object.entries({ ...runFields, ...actFields }).map(([table, fields]) => [
+    table,
+    coveredOf(fields),
+  ]),
+)
 
 /** The columns of a table that its record covers, in the order of the list. */
 export function coveredColumns(
   table: CoveredTable,
 ): readonly (readonly [column: string, kind: 'structural' | 'personal'])[] {
-  return columns[table]
+  return columnsByTable.get(table) ?? []
 }
 
-const columns = Object.fromEntries(
-  Object.entries(fieldsByTable).map(([table, fields]) => [
-    table,
-    Object.entries(fields).flatMap(([column, kind]) =>
-      kind === 'operational' ? [] : [[column, kind] as const],
-    ),
-  ]),
-) as Readonly<Record<CoveredTable, readonly (readonly [string, 'structural' | 'personal'])[]>>
+function coveredOf(fields: Fields) {
+  return Object.entries(fields).flatMap(([column, kind]) =>
+    kind === 'operational' ? [] : [[column, kind] as const],
+  )
+}

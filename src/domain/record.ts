@@ -24,7 +24,7 @@ export interface RunRows {
 
 /** What stands for the personal columns of one run: the salt with the values, or digests by path without them. */
 export interface Concealment {
-  /** 64 hex digits; absent once erased. */
+  /** 64 hex digits, which as text are the key of the digests; absent once erased. */
   readonly salt?: string | undefined
   readonly digests?: Readonly<Record<string, string>> | undefined
 }
@@ -147,14 +147,8 @@ function pathOf(table: RunTable, place: Json, column: string): string {
   return canonicalJson([table, place, column])
 }
 
-function digestOf(
-  salt: string,
-  table: RunTable,
-  place: Json,
-  column: string,
-  value: Json,
-): string {
-  return createHmac('sha256', Buffer.from(salt, 'hex'))
+function digestOf(salt: string, table: RunTable, place: Json, column: string, value: Json): string {
+  return createHmac('sha256', salt)
     .update(canonicalJson([table, place, column, value]))
     .digest('hex')
 }

@@ -216,6 +216,11 @@ export class EvidenceVerifier {
   }
 
   #judgeRest(): void {
+    if (this.#acts.notCovered > 0) {
+      this.#limit(
+        `${this.#acts.notCovered} rows have no hash in the events that are here: a change of them would not show.`,
+      )
+    }
     if (!this.#isWhole) {
       if (!this.#isAnchored) this.#limitUnanchored()
       return
@@ -240,11 +245,8 @@ export class EvidenceVerifier {
       )
     }
     if (this.#unsealed > 0) {
-      this.#limit(`${this.#unsealed} runs that have ended are not sealed yet: a change would not show.`)
-    }
-    if (this.#acts.notCovered > 0) {
       this.#limit(
-        `${this.#acts.notCovered} rows were written before events carried their hash: a change would not show.`,
+        `${this.#unsealed} runs that have ended are not sealed yet: a change would not show.`,
       )
     }
   }

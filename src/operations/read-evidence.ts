@@ -144,6 +144,10 @@ async function readSeal(
   const lines = await listSealLines(db, { after: place.after, upTo: place.seals })
   const [seal] = lines
   if (seal?.kind === 'seal') return { lines, next: { ...place, after: seal.number } }
-  const end = { kind: 'end', ...place.head, unsealed: await countUnsealed(db, place.seals) } as const
+  const end = {
+    kind: 'end',
+    ...place.head,
+    unsealed: await countUnsealed(db, place.seals),
+  } as const
   return { lines: [end], next: undefined }
 }

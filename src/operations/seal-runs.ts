@@ -63,9 +63,7 @@ export async function sealRuns(
     const size = sealSize[app.database.kind]
     const endedBefore = new Date(everything ? now + 1 : now - replyWaitMs)
     const limit = size
-    const waiting = everything
-      ? []
-      : await listWaitingSealable(transaction, { endedBefore, limit })
+    const waiting = everything ? [] : await listWaitingSealable(transaction, { endedBefore, limit })
     const after = everything ? '' : cursor.walkedTo
     const walked = await listSealable(transaction, { after, endedBefore, limit })
     const ids = [...new Set([...waiting, ...walked])].sort().slice(0, size)

@@ -66,7 +66,7 @@ export const verifyAudit = defineOperation({
         if (line.kind === 'event') events += 1
         if (line.kind !== 'record') continue
         records += 1
-        if (!replay || line.of !== 'run' || line.isErased || line.run === null) continue
+        if (!replay || line.of !== 'run' || line.salt === undefined || line.run === null) continue
         replayed += 1
         const disagreement = await findDisagreement(app, caller, line.executionId)
         if (disagreement === undefined) continue

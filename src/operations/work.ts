@@ -154,7 +154,9 @@ export function startWorking(
     async stop(graceMs = 10_000) {
       stopping.abort()
       const done = new AbortController()
-      const all = looping.then(() => Promise.allSettled([...running, lookingAfter])).then(() => done.abort())
+      const all = looping
+        .then(() => Promise.allSettled([...running, lookingAfter]))
+        .then(() => done.abort())
       await Promise.race([all, pause(graceMs, done.signal)])
     },
     untilIdle: () => idle,

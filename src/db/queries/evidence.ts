@@ -4,7 +4,7 @@ import type { RecordLine, RowLine, SealLine } from '../../domain/evidence.ts'
 import { digestsOf } from '../../domain/record.ts'
 import type { Db } from '../connect.ts'
 import type { AuditEventsTable, SealedRecordsTable } from '../tables.ts'
-import { listScenarioRows, toRecordRow } from './recorded-rows.ts'
+import { toRecordRow } from './recorded-rows.ts'
 import { listConcealments, listReplyRows, listRunRows } from './run-rows.ts'
 
 /** The end of the chain that a statement sees beside the rows that it reads. */
@@ -184,7 +184,6 @@ export async function listRecordLines(
       executionId,
       leaf: record.leaf_hash,
       ...(salt !== undefined && { salt }),
-      isErased: digests !== undefined,
     }
     if (record.kind === 'reply') {
       return { ...common, ...(digests && { digests }), reply: replies.get(executionId) ?? null }

@@ -40,12 +40,9 @@ export async function findRecordHashes(
     .executeTakeFirst()
   if (version === undefined) return undefined
   const scenarios = (await listScenarioRows(transaction, [version.id])).get(version.id) ?? []
-  const hashes = new Map([
-    [
-      `procedure_versions/${version.id}`,
-      hashOfRow('procedure_versions', version, { scenarios }),
-    ] as const,
-  ])
+  const hashes = new Map<string, string>()
+  const hash = hashOfRow('procedure_versions', version, { scenarios })
+  hashes.set(`procedure_versions/${version.id}`, hash)
   if (action !== 'version.created' && action !== 'version.edited') {
     const times = await transaction
       .selectFrom('activations')

@@ -59,7 +59,7 @@ export async function findRunOrigin(db: Db, versionId: string, asOf: number): Pr
       {
         ...line,
         table: 'procedure_versions',
-        row: toRecordRow('procedure_versions', version, ['status']),
+        row: toRecordRow('procedure_versions', version),
         scenarios,
       },
       ...times.map((row) => ({

@@ -74,7 +74,9 @@ function readyRuns(db: Db, { after, endedBefore, limit }: Sealable) {
     .select('e.id')
     .where('e.id', '>', after)
     .where('e.ended_at', 'is not', null)
-    .where((eb) => eb.or([eb('r.execution_id', 'is not', null), eb('e.ended_at', '<', endedBefore)]))
+    .where((eb) =>
+      eb.or([eb('r.execution_id', 'is not', null), eb('e.ended_at', '<', endedBefore)]),
+    )
     .where((eb) =>
       eb.not(
         eb.exists(
