@@ -1,4 +1,4 @@
-import { generateCheckpointKey } from '../domain/checkpoint.ts'
+import { newCheckpointKey } from '../config/new-checkpoint-key.ts'
 import { type EvidenceVerdict, EvidenceVerifier } from '../domain/verify-evidence.ts'
 import { bundleExecution } from '../operations/bundle-execution.ts'
 import { listAuditEvents } from '../operations/list-audit-events.ts'
@@ -169,7 +169,7 @@ const keygen: Command = {
   notes: `It stores nothing. Give the private line to the service as STEPWARDEN_CHECKPOINT_KEY, and the public key to whoever
 verifies. A service with a new key signs with that from then on; keep the old public key for what it has signed.`,
   async run() {
-    const output = generateCheckpointKey()
+    const output = newCheckpointKey()
     const { privateKey, publicKey, keyId } = output
     return {
       output,

@@ -11,7 +11,7 @@ const whats = ['events', 'executions', 'steps', 'evidence']
 
 export const exportCommand: Command = {
   path: 'audit export',
-  summary: 'Write events, runs, steps, or all evidence to a file or to standard output',
+  summary: exportAudit.summary,
   options: [
     { usage: '--what <WHAT>', text: `${whats.join(', ')} (default executions)` },
     { usage: '--format <FORMAT>', text: 'jsonl, a line of JSON each, or csv (default jsonl)' },

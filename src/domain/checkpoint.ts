@@ -2,7 +2,6 @@ import {
   createHash,
   createPrivateKey,
   createPublicKey,
-  generateKeyPairSync,
   type KeyObject,
   sign,
   verify,
@@ -26,20 +25,6 @@ export interface Checkpoint {
 export interface CheckpointKey {
   readonly key: KeyObject
   readonly keyId: string
-}
-
-/** A new key: the private half as one line of base64 (PKCS #8), the public one as PEM. */
-export function generateCheckpointKey(): {
-  readonly privateKey: string
-  readonly publicKey: string
-  readonly keyId: string
-} {
-  const pair = generateKeyPairSync('ed25519')
-  return {
-    privateKey: pair.privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
-    publicKey: pair.publicKey.export({ format: 'pem', type: 'spki' }).toString(),
-    keyId: keyIdOf(pair.publicKey),
-  }
 }
 
 /** Reads a private key, as PEM or as base64 of PKCS #8; undefined for anything that is no Ed25519 key. */
@@ -103,7 +88,8 @@ function signedBytes(unsigned: Omit<Checkpoint, 'signature'>): Buffer {
   return Buffer.from(canonicalJson(unsigned), 'utf8')
 }
 
-function keyIdOf(publicKey: KeyObject): string {
+/** The name of a key: the first 16 hex digits of the SHA-256 of its public half. */
+export function keyIdOf(publicKey: KeyObject): string {
   const der = publicKey.export({ format: 'der', type: 'spki' })
   return createHash('sha256').update(der).digest('hex').slice(0, 16)
 }

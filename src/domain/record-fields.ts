@@ -3,11 +3,12 @@
  *
  * - `structural`: it stands in the record as it is.
  * - `personal`: it stands in the record as a salted digest, and may be erased.
+ * - `apart`: a digest of it that is in the record proves it, and evidence never has it.
  * - `operational`: it is not in the record, because it follows from others or changes after the record is made.
  *
  * docs/decisions/0016-seals.md says what goes by it for ever.
  */
-export type FieldClass = 'structural' | 'personal' | 'operational'
+export type FieldClass = 'structural' | 'personal' | 'apart' | 'operational'
 
 type Fields = Readonly<Record<string, FieldClass>>
 
@@ -115,8 +116,8 @@ export const runFields = {
     pointer: 'structural',
     is_whole: 'structural',
     digest: 'structural',
-    salt: 'personal',
-    value: 'personal',
+    salt: 'apart',
+    value: 'apart',
   },
 } as const satisfies Readonly<Record<string, Fields>>
 
@@ -212,6 +213,6 @@ export function coveredColumns(
 
 function coveredOf(fields: Fields) {
   return Object.entries(fields).flatMap(([column, kind]) =>
-    kind === 'operational' ? [] : [[column, kind] as const],
+    kind === 'structural' || kind === 'personal' ? [[column, kind] as const] : [],
   )
 }

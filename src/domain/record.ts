@@ -3,6 +3,7 @@ import { canonicalJson, hashOf } from './canonical.ts'
 import { isJsonObject, type Json } from './json.ts'
 import { leafHash } from './merkle.ts'
 import { type ActTable, coveredColumns, type RunTable } from './record-fields.ts'
+import { digestOf as digestOfSensitive } from './sensitive-value.ts'
 
 /** The list of columns and the form that records have now. */
 export const recordVersion = 1
@@ -56,7 +57,7 @@ export function runLeaf(rows: RunRows, concealment: Concealment): RecordLeaf {
     steps: rows.steps.map((row) => builder.part('step_executions', row)),
     reply: rows.reply && builder.part('replies', rows.reply),
     escalation: rows.escalation && builder.part('escalations', rows.escalation),
-    sensitive: rows.sensitive.map((row) => builder.part('sensitive_values', row)),
+    sensitive: rows.sensitive.map((row) => builder.sensitivePart(row)),
   })
 }
 
@@ -84,13 +85,12 @@ export function digestsOf(
   return digests
 }
 
-/** The rows of a run with their tables. */
+/** The rows of a run that have personal columns, with their tables. */
 export function* tableRows(rows: RunRows): Generator<readonly [RunTable, RecordRow]> {
   yield ['executions', rows.execution]
   for (const step of rows.steps) yield ['step_executions', step]
   if (rows.reply !== null) yield ['replies', rows.reply]
   if (rows.escalation !== null) yield ['escalations', rows.escalation]
-  for (const value of rows.sensitive) yield ['sensitive_values', value]
 }
 
 class RecordBuilder {
@@ -113,6 +113,17 @@ class RecordBuilder {
       part[column] = kind === 'structural' ? value : this.#conceal(table, place, column, value)
     }
     return part
+  }
+
+  /** What is kept apart is proved by its own digest, where it is at hand: with the run's salt a short one could be tried out. */
+  sensitivePart(row: RecordRow): RecordRow {
+    const { salt, value, digest } = row
+    if (typeof salt === 'string' && typeof value === 'string') {
+      const isGone = salt === '' && value === '' && this.#concealment.salt === undefined
+      const isProved = salt.length === 32 && digestOfSensitive(salt, value) === digest
+      if (!isGone && !isProved) this.#flaws.push('sensitive_values.value')
+    }
+    return this.part('sensitive_values', row)
   }
 
   #conceal(table: RunTable, place: Json, column: string, value: Json): string | null {
@@ -138,9 +149,7 @@ function isRemnant(value: Json): boolean {
 }
 
 function placeOf(table: RunTable, row: RecordRow): Json {
-  if (table === 'step_executions') return row.ordinal ?? null
-  if (table !== 'sensitive_values') return null
-  return [row.ordinal ?? null, row.part ?? null, row.pointer ?? null]
+  return table === 'step_executions' ? (row.ordinal ?? null) : null
 }
 
 function pathOf(table: RunTable, place: Json, column: string): string {

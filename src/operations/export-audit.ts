@@ -40,7 +40,7 @@ const notFor: Readonly<Record<string, readonly (keyof Filters)[]>> = {
  */
 export const exportAudit = defineOperation({
   name: 'exportAudit',
-  summary: 'Export events, runs, steps, or all evidence, page by page',
+  summary: 'Export events, runs, steps, or all evidence',
   input: z.strictObject({
     what: z
       .enum(['events', 'executions', 'steps', 'evidence'])
@@ -172,7 +172,7 @@ async function exportEvidence(
   cursor: string | undefined,
 ): Promise<ExportPage> {
   const place = cursor === undefined ? undefined : placeOf(cursor)
-  const { lines, next } = await readEvidence(app, db.tenantId, place)
+  const { lines, next } = await readEvidence(app, db.tenantId, place, false)
   return {
     rows: lines.map((line) => ({ ...line }) as JsonObject),
     nextCursor: next === undefined ? null : JSON.stringify(next),

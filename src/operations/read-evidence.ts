@@ -36,13 +36,14 @@ const versionsAtOnce = 50
 
 /**
  * The next page of all evidence of a tenant, as docs/decisions/0016-seals.md orders it; the first without a place. A page
- * of seals is one seal with its records. Nothing stands still meanwhile: what is written while pages are read is in a
+ * of seals is one seal with its records; values that are kept apart are in them only when `withApart`. Nothing stands still meanwhile: what is written while pages are read is in a
  * later evidence.
  */
 export async function readEvidence(
   app: AppContext,
   tenantId: string,
-  place?: EvidencePlace,
+  place: EvidencePlace | undefined,
+  withApart: boolean,
 ): Promise<EvidencePage> {
   const db = app.database.forTenant(tenantId).kysely
   if (place === undefined) {
@@ -68,20 +69,20 @@ export async function readEvidence(
     case 'events':
       return readEvents(db, place)
     case 'seals':
-      return readSeal(db, place)
+      return readSeal(db, place, withApart)
     default:
       return place satisfies never
   }
 }
 
-/** All of it, page by page. */
+/** All of it, page by page, with the values that are kept apart: for who looks at it on the spot. */
 export async function* allEvidence(
   app: AppContext,
   tenantId: string,
 ): AsyncGenerator<readonly EvidenceLine[]> {
   let place: EvidencePlace | undefined
   do {
-    const { lines, next } = await readEvidence(app, tenantId, place)
+    const { lines, next } = await readEvidence(app, tenantId, place, true)
     yield lines
     place = next
   } while (place !== undefined)
@@ -140,8 +141,10 @@ async function readEvents(
 async function readSeal(
   db: Db,
   place: EvidencePlace & { readonly part: 'seals' },
+  withApart: boolean,
 ): Promise<EvidencePage> {
-  const lines = await listSealLines(db, { after: place.after, upTo: place.seals })
+  const { after, seals: upTo } = place
+  const lines = await listSealLines(db, { after, upTo }, withApart)
   const [seal] = lines
   if (seal?.kind === 'seal') return { lines, next: { ...place, after: seal.number } }
   const end = {

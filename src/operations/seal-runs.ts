@@ -129,7 +129,7 @@ async function recordsOfRuns(
   transaction: Transaction,
   ids: readonly string[],
 ): Promise<readonly NewSealedRecord[]> {
-  const runs = await listRunRows(transaction, ids)
+  const runs = await listRunRows(transaction, ids, false)
   const records: NewSealedRecord[] = []
   for (const [executionId, rows] of runs) {
     const salt = randomBytes(32).toString('hex')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { newCheckpointKey } from '../../src/config/new-checkpoint-key.ts'
 import {
-  generateCheckpointKey,
   judgeCheckpoint,
   publicHalf,
   readCheckpointKey,
@@ -8,7 +8,7 @@ import {
   signCheckpoint,
 } from '../../src/domain/checkpoint.ts'
 
-const pair = generateCheckpointKey()
+const pair = newCheckpointKey()
 const key = readCheckpointKey(pair.privateKey)
 if (key === undefined) throw new Error('a new key can be read')
 const head = { tenant: 'default', seq: 7, hash: 'ab', at: '2026-11-30T12:00:00.000Z' }
@@ -39,7 +39,7 @@ describe('a checkpoint', () => {
   })
 
   it('of a key that nobody has is neither', () => {
-    const other = readPublicKeys(generateCheckpointKey().publicKey) ?? []
+    const other = readPublicKeys(newCheckpointKey().publicKey) ?? []
 
     expect(judgeCheckpoint(signCheckpoint(key, head), other)).toBe('unknown_key')
   })

@@ -8,8 +8,14 @@ import {
   tableRows,
 } from '../../src/domain/record.ts'
 import { coveredColumns } from '../../src/domain/record-fields.ts'
+import { digestOf } from '../../src/domain/sensitive-value.ts'
 
 const salt = 'ab'.repeat(32)
+const apart = {
+  salt: 'cd'.repeat(16),
+  value: '"1234"',
+  digest: digestOf('cd'.repeat(16), '"1234"'),
+}
 const run: RunRows = {
   execution: {
     id: 'exec_1',
@@ -25,9 +31,7 @@ const run: RunRows = {
   ],
   reply: { execution_id: 'exec_1', text: 'Somebody looks at it.', facts: [], verification: {} },
   escalation: { id: 'esc_1', execution_id: 'exec_1', ticket: { text: 'Help' } },
-  sensitive: [
-    { execution_id: 'exec_1', ordinal: 1, part: 'input', pointer: '/pin', value: '"1"', salt: 'x' },
-  ],
+  sensitive: [{ execution_id: 'exec_1', ordinal: 1, part: 'input', pointer: '/pin', ...apart }],
 }
 const leaf = runLeaf(run, { salt }).hash
 
@@ -43,13 +47,13 @@ const left: RunRows = {
   steps: run.steps.map((step) => erased(step, 'step_executions')),
   reply: run.reply && { ...erased(run.reply, 'replies'), text: '', facts: [] },
   escalation: run.escalation && erased(run.escalation, 'escalations'),
-  sensitive: run.sensitive.map((row) => erased(row, 'sensitive_values')),
+  sensitive: run.sensitive.map((row) => ({ ...row, salt: '', value: '' })),
 }
 const digests = digestsOf(tableRows(run), salt)
 
 describe('the record of a run', () => {
   it('is for ever', () => {
-    expect(leaf).toBe('954b521cb553219ccf8c5cab0352d37bf7d75af9383b61bc27c8b7a15605e4de')
+    expect(leaf).toBe('166e967bfea13e7c555ce2039c641a2280c64c2378f7417174928392c65c9e63')
     expect(run.reply && replyLeaf(run.reply, { salt }).hash).toBe(
       '7d3e422a639d19e3039dfda62f81437852ff3f5cc9c65861d30afb7a2f5dd846',
     )
@@ -78,6 +82,22 @@ describe('the record of a run', () => {
 
     expect(runLeaf(kept, { digests }).flaws).toEqual(['executions.customer_id'])
     expect(runLeaf({ ...run, sensitive: [] }, {}).flaws).toContain('step_executions.output')
+  })
+
+  it('proves what is kept apart by its digest, and is the same without it', () => {
+    const changes = [
+      { value: '"1235"' },
+      { salt: 'ce'.repeat(16) },
+      { salt: '', value: '' },
+      // One byte went from one to the other.
+      { salt: 'cd'.repeat(15), value: 'cd"1234"' },
+    ]
+    for (const change of changes) {
+      const sensitive = run.sensitive.map((row) => ({ ...row, ...change }))
+      expect(runLeaf({ ...run, sensitive }, { salt }).flaws).toEqual(['sensitive_values.value'])
+    }
+    const sensitive = run.sensitive.map((row) => ({ ...row, salt: null, value: null }))
+    expect(runLeaf({ ...run, sensitive }, { salt })).toEqual({ hash: leaf, flaws: [] })
   })
 
   it('does not tell a short value by its digest', () => {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { newCheckpointKey } from '../../src/config/new-checkpoint-key.ts'
 import { auditHash } from '../../src/domain/audit.ts'
-import { generateCheckpointKey, readCheckpointKey } from '../../src/domain/checkpoint.ts'
+import { readCheckpointKey } from '../../src/domain/checkpoint.ts'
 import { actFields, runFields } from '../../src/domain/record-fields.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { openTestApp } from '../support/app.ts'
@@ -13,7 +14,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const { app, db } = await openTestApp({
   tools: auditedTools,
-  checkpointKey: readCheckpointKey(generateCheckpointKey().privateKey),
+  checkpointKey: readCheckpointKey(newCheckpointKey().privateKey),
 })
 const auditor = callerOf('aud', ['auditor'])
 const verify = (input: Record<string, unknown> = {}) =>

@@ -1,12 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { newCheckpointKey } from '../../src/config/new-checkpoint-key.ts'
 import { listRunRows } from '../../src/db/queries/run-rows.ts'
 import { listTenantsToSeal } from '../../src/db/queries/seals.ts'
 import { canonicalJson } from '../../src/domain/canonical.ts'
-import {
-  generateCheckpointKey,
-  readCheckpointKey,
-  readPublicKeys,
-} from '../../src/domain/checkpoint.ts'
+import { readCheckpointKey, readPublicKeys } from '../../src/domain/checkpoint.ts'
 import { type EvidenceLine, evidenceLine } from '../../src/domain/evidence.ts'
 import { digestsOf, tableRows } from '../../src/domain/record.ts'
 import { EvidenceVerifier } from '../../src/domain/verify-evidence.ts'
@@ -20,7 +17,7 @@ import { asSuperuser } from '../support/tamper.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-const pair = generateCheckpointKey()
+const pair = newCheckpointKey()
 let now = Date.now()
 const { app, db } = await openTestApp({
   tools: auditedTools,
@@ -80,7 +77,7 @@ describe('sealing', () => {
   it('leaves a run that goes on, puts it aside when time has passed it, and comes back to it', async () => {
     const { execution } = await operations.startExecution.invoke(app, callerOf(), {
       procedureKey: 'ESCALATES',
-      input: { account: 'A-1', pin: '4711' },
+      input: { account: 'A-1', pin: 'PIN-QX77' },
     })
     expect(execution.status).toBe('waiting')
     expect(await byChore()).toBe(0)
@@ -177,16 +174,19 @@ describe('evidence', () => {
   it('has no value that is kept apart', async () => {
     const text = JSON.stringify(await evidenceLines())
 
-    expect(text).toContain('TICKET-1')
-    expect(text).not.toContain('4711')
-    expect(text).not.toContain('TOKEN-1')
+    const found = ['TICKET-1', 'PIN-QX77', 'TOKEN-1'].filter((one) => text.includes(one))
+    expect(found).toEqual(['TICKET-1'])
   })
 
   it('shows a change of any value in it', async () => {
     const lines = await evidenceLines()
     const unseen: string[] = []
+    const tried = new Set<string>()
     for (const [index, line] of lines.entries()) {
       for (const [place, changed] of changesOf(line)) {
+        // Each place once: what it means does not depend on the line.
+        if (tried.has(place)) continue
+        tried.add(place)
         // What was read when is no part of the proof.
         if (/^(header\.madeAt|row\.asOf|end\.unsealed)$/.test(place)) continue
         const parsed = evidenceLine.safeParse(changed)
@@ -238,11 +238,13 @@ describe('a bundle', () => {
     await operations.makeCheckpoint.invoke(app, auditor, {})
     const { lines } = await operations.bundleExecution.invoke(app, auditor, { executionId: id })
     const unseen: string[] = []
+    const tried = new Set<string>()
     for (const [index, line] of lines.entries()) {
       if (line.kind === 'header' || line.kind === 'end' || line.kind === 'checkpoint') continue
       for (const [place, changed] of changesOf(line)) {
         const parsed = evidenceLine.safeParse(changed)
-        if (!parsed.success || place === 'row.asOf') continue
+        if (!parsed.success || place === 'row.asOf' || tried.has(place)) continue
+        tried.add(place)
         const verdict = judge([...lines.slice(0, index), parsed.data, ...lines.slice(index + 1)])
         if (verdict.ok && verdict.limits.length === 0) unseen.push(place)
       }
@@ -256,7 +258,7 @@ describe('a run that was erased', () => {
   it('verifies by its digests, and not with a value beside one', async () => {
     const id = await runAudited(app, 'ESCALATES')
     await seal()
-    const rows = (await listRunRows(kysely, [id])).get(id)
+    const rows = (await listRunRows(kysely, [id], false)).get(id)
     const { salt } = await kysely
       .selectFrom('record_salts')
       .select('salt')

@@ -85,7 +85,7 @@ export async function runAudited(
   const { execution } = await operations.startExecution.invoke(app, caller, {
     procedureKey,
     ticket: { text: '=HYPERLINK("x")\nLook at A-1, "please".', id: 'TICKET-1' },
-    input: { account: 'A-1', pin: '4711' },
+    input: { account: 'A-1', pin: 'PIN-QX77' },
     context: { shop: 'north' },
     customerId: 'C-1',
     ticketId: 'TICKET-1',

@@ -1,7 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { AuditEvent, AuditHead } from '../../domain/audit.ts'
 import type { RecordLine, RowLine, SealLine } from '../../domain/evidence.ts'
-import { digestsOf } from '../../domain/record.ts'
 import type { Db } from '../connect.ts'
 import type { AuditEventsTable, SealedRecordsTable } from '../tables.ts'
 import { toRecordRow } from './recorded-rows.ts'
@@ -126,6 +125,7 @@ export function toAuditEvent(row: Selectable<AuditEventsTable>): AuditEvent {
 export async function listSealLines(
   db: Db,
   { after, upTo }: { readonly after: number; readonly upTo: number },
+  withApart: boolean,
 ): Promise<readonly (SealLine | RecordLine)[]> {
   const seal = await db
     .selectFrom('seals')
@@ -145,7 +145,7 @@ export async function listSealLines(
     first: seal.first_id,
     last: seal.last_id,
   }
-  return [line, ...(await listRecordLines(db, await listSealedRecords(db, seal.number)))]
+  return [line, ...(await listRecordLines(db, await listSealedRecords(db, seal.number), withApart))]
 }
 
 type SealedRecord = Selectable<SealedRecordsTable>
@@ -160,14 +160,15 @@ export async function listSealedRecords(db: Db, number: number): Promise<readonl
     .execute()
 }
 
-/** The lines of some records, with their rows. Values that are kept apart come as their digests. */
+/** The lines of some records, with their rows. Values that are kept apart are in them only when `withApart`. */
 export async function listRecordLines(
   db: Db,
   records: readonly SealedRecord[],
+  withApart: boolean,
 ): Promise<readonly RecordLine[]> {
   const idsOf = (kind: SealedRecord['kind']) =>
     records.filter((record) => record.kind === kind).map((record) => record.execution_id)
-  const runs = await listRunRows(db, idsOf('run'))
+  const runs = await listRunRows(db, idsOf('run'), withApart)
   const replies = await listReplyRows(db, idsOf('reply'))
   const concealments = await listConcealments(
     db,
@@ -190,26 +191,16 @@ export async function listRecordLines(
     }
     const rows = runs.get(executionId)
     if (rows === undefined) return { ...common, run: null }
-    const apart =
-      salt === undefined || rows.sensitive.length === 0
-        ? {}
-        : digestsOf(
-            rows.sensitive.map((row) => ['sensitive_values', row] as const),
-            salt,
-          )
-    const kept = { ...digests, ...apart }
     return {
       ...common,
-      ...(Object.keys(kept).length > 0 && { digests: kept }),
+      ...(digests && { digests }),
       run: {
         execution: rows.execution,
         steps: [...rows.steps],
         // One that came after the run was sealed has a record of its own.
         reply: record.has_reply ? rows.reply : null,
         escalation: rows.escalation,
-        sensitive: rows.sensitive.map((row) =>
-          salt === undefined ? row : { ...row, salt: null, value: null },
-        ),
+        sensitive: [...rows.sensitive],
       },
     }
   })

@@ -90,7 +90,7 @@ export async function listRunSeals(
       .selectAll()
       .where('number', '=', record.seal_number)
       .executeTakeFirst()
-    const [line] = await listRecordLines(db, [record])
+    const [line] = await listRecordLines(db, [record], false)
     if (seal === undefined || line === undefined) continue
     const leaves = (await listSealedRecords(db, seal.number)).map((each) => each.leaf_hash)
     pairs.push([

@@ -3,10 +3,14 @@ import type { RecordRow, RunRows } from '../../domain/record.ts'
 import type { Db } from '../connect.ts'
 import { toRecordRow } from './recorded-rows.ts'
 
-/** All rows of some runs, by id of the execution; those that are not there are left out. */
+/**
+ * All rows of some runs, by id of the execution; those that are not there are left out. Values that are kept apart come only
+ * when `withApart`.
+ */
 export async function listRunRows(
   db: Db,
   ids: readonly string[],
+  withApart: boolean,
 ): Promise<ReadonlyMap<string, RunRows>> {
   if (ids.length === 0) return new Map()
   const executions = await db.selectFrom('executions').selectAll().where('id', 'in', ids).execute()
@@ -42,7 +46,10 @@ export async function listRunRows(
     escalations.map((row) => [row.execution_id ?? '', toRecordRow('escalations', row)]),
   )
   const sensitiveOf = group(
-    sensitive.map((row) => [row.execution_id, toRecordRow('sensitive_values', row)]),
+    sensitive.map((row) => [
+      row.execution_id,
+      toRecordRow('sensitive_values', row, withApart ? ['salt', 'value'] : []),
+    ]),
   )
   return new Map(
     executions.map((row) => [
