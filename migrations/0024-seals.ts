@@ -102,6 +102,7 @@ async function findTenants(db: Kysely<unknown>): Promise<void> {
   )
   await sql`GRANT SELECT ON public.seal_waiting TO stepwarden_system`.execute(db)
   for (const table of ['tenants', 'seal_cursors', 'seal_waiting']) {
+    await sql`DROP POLICY IF EXISTS system_rows ON ${sql.table(`public.${table}`)}`.execute(db)
     await sql`
       CREATE POLICY system_rows ON ${sql.table(`public.${table}`)} FOR SELECT TO stepwarden_system
         USING (true)`.execute(db)

@@ -7,11 +7,13 @@ import { listConcealments, listReplyRows, listRunRows } from '../db/queries/run-
 import {
   findNextSealNumber,
   insertSeal,
+  listAllLateReplies,
   listLateReplies,
   listSealable,
   listWaitingSealable,
   lockSealing,
   type NewSealedRecord,
+  type Seal,
   type SealCursor,
   walkOn,
 } from '../db/queries/seals.ts'
@@ -53,7 +55,7 @@ const recordsAtOnce = 20
 export async function sealRuns(
   app: AppContext,
   tenantId: string,
-  { principal, origin, everything }: Sealing,
+  sealing: Sealing,
 ): Promise<number | undefined> {
   const db = app.database.forTenant(tenantId)
   return db.kysely.transaction().execute(async (transaction) => {
@@ -61,67 +63,104 @@ export async function sealRuns(
     if (cursor === undefined) return undefined
     const now = app.clock.now()
     const size = sealSize[app.database.kind]
-    const endedBefore = new Date(everything ? now + 1 : now - replyWaitMs)
-    const limit = size
-    const waiting = everything ? [] : await listWaitingSealable(transaction, { endedBefore, limit })
-    const after = everything ? '' : cursor.walkedTo
-    const walked = await listSealable(transaction, { after, endedBefore, limit })
-    const ids = [...new Set([...waiting, ...walked])].sort().slice(0, size)
-    const late = await listLateReplies(transaction, everything ? '' : cursor.repliesFrom, size)
+    const found = await (sealing.everything
+      ? findAll(transaction, cursor, { now, size })
+      : findNext(transaction, cursor, { now, size }))
     const records = [
-      ...(await recordsOfRuns(transaction, ids)),
-      ...(await recordsOfReplies(transaction, late.ids.slice(0, size - ids.length))),
+      ...(await recordsOfRuns(transaction, found.runs)),
+      ...(await recordsOfReplies(transaction, found.replies.slice(0, size - found.runs.length))),
     ].sort(byId)
-    const [first] = records
-    const last = records.at(-1)
-    if (first !== undefined && last !== undefined) {
-      const leaves = records.map(({ leaf }) => leaf)
-      const seal = {
-        number: await findNextSealNumber(transaction),
-        recordVersion,
-        count: records.length,
-        root: merkleRoot(leaves),
-        first: first.executionId,
-        last: last.executionId,
-      }
-      await insertSeal(transaction, tenantId, seal, records)
-      await walk(transaction, tenantId, cursor, { walked, size, late: late.last, now })
-      const { number, ...details } = seal
-      await insertAuditEvent(transaction, {
-        at: now,
-        principal,
-        origin,
-        action: sealAction,
-        entityKind: 'seal',
-        entityId: String(number),
-        details,
-      })
-    } else {
-      await walk(transaction, tenantId, cursor, { walked, size, late: late.last, now })
-    }
+    const seal = await insertSealOf(transaction, tenantId, records)
+    await walkOn(transaction, tenantId, { ...found.cursor, limit: walkSize })
+    if (seal !== undefined) await tellSeal(transaction, seal, sealing, now)
     return records.length
   })
 }
 
-/** Moves the cursor behind what was looked at; not beyond the last run of a list that was cut. */
-async function walk(
+/** What is to be sealed, and how far the cursor may go then. */
+interface Found {
+  readonly runs: readonly string[]
+  readonly replies: readonly string[]
+  readonly cursor: SealCursor & { readonly upTo: string }
+}
+
+interface Round {
+  readonly now: number
+  readonly size: number
+}
+
+/** What the chore takes: what was put aside and has ended since, and what is behind the cursor. */
+async function findNext(
+  transaction: Transaction,
+  cursor: SealCursor,
+  { now, size }: Round,
+): Promise<Found> {
+  const ready = { endedBefore: new Date(now - replyWaitMs), limit: size }
+  const waiting = await listWaitingSealable(transaction, ready)
+  const walked = await listSealable(transaction, { ...ready, after: cursor.walkedTo })
+  const late = await listLateReplies(transaction, cursor.repliesFrom, size)
+  const oldEnough = lowestId('execution', now - cursorDelayMs)
+  // Not beyond the last run of a list that was cut.
+  const last = walked.length < size ? undefined : walked.at(-1)
+  return {
+    runs: [...new Set([...waiting, ...walked])].sort().slice(0, size),
+    replies: late.ids,
+    cursor: {
+      walkedTo: cursor.walkedTo,
+      repliesFrom: late.last ?? '',
+      upTo: last !== undefined && last < oldEnough ? last : oldEnough,
+    },
+  }
+}
+
+/** Whatever has ended. The cursor stays. */
+async function findAll(
+  transaction: Transaction,
+  cursor: SealCursor,
+  { now, size }: Round,
+): Promise<Found> {
+  const endedBefore = new Date(now + 1)
+  return {
+    runs: await listSealable(transaction, { after: '', endedBefore, limit: size }),
+    replies: await listAllLateReplies(transaction, size),
+    cursor: { ...cursor, upTo: cursor.walkedTo },
+  }
+}
+
+async function insertSealOf(
   transaction: Transaction,
   tenantId: string,
-  cursor: SealCursor,
-  seen: {
-    readonly walked: readonly string[]
-    readonly size: number
-    readonly late: string | null
-    readonly now: number
-  },
+  records: readonly NewSealedRecord[],
+): Promise<Seal | undefined> {
+  const [first] = records
+  const last = records.at(-1)
+  if (first === undefined || last === undefined) return undefined
+  const seal = {
+    number: await findNextSealNumber(transaction),
+    recordVersion,
+    count: records.length,
+    root: merkleRoot(records.map(({ leaf }) => leaf)),
+    first: first.executionId,
+    last: last.executionId,
+  }
+  await insertSeal(transaction, tenantId, seal, records)
+  return seal
+}
+
+async function tellSeal(
+  transaction: Transaction,
+  { number, ...details }: Seal,
+  { principal, origin }: Sealing,
+  at: number,
 ): Promise<void> {
-  const oldEnough = lowestId('execution', seen.now - cursorDelayMs)
-  const last = seen.walked.length < seen.size ? undefined : seen.walked.at(-1)
-  await walkOn(transaction, tenantId, {
-    walkedTo: cursor.walkedTo,
-    repliesFrom: seen.late ?? '',
-    upTo: last !== undefined && last < oldEnough ? last : oldEnough,
-    limit: walkSize,
+  await insertAuditEvent(transaction, {
+    at,
+    principal,
+    origin,
+    action: sealAction,
+    entityKind: 'seal',
+    entityId: String(number),
+    details,
   })
 }
 

@@ -101,7 +101,29 @@ export async function listLateReplies(
   after: string,
   limit: number,
 ): Promise<{ readonly ids: readonly string[]; readonly last: string | null }> {
-  const rows = await db
+  const rows = await unanswered(db)
+    .where('s.execution_id', '>', after)
+    .orderBy('s.execution_id')
+    .limit(limit)
+    .execute()
+  const last = rows.length < limit ? null : (rows.at(-1)?.execution_id ?? null)
+  const late = rows.filter(({ replied, done }) => replied !== null && done === null)
+  return { ids: late.map((row) => row.execution_id), last }
+}
+
+/** The first of all that have got one since. It looks at every run that was sealed without. */
+export async function listAllLateReplies(db: Db, limit: number): Promise<readonly string[]> {
+  const rows = await unanswered(db)
+    .where('r.execution_id', 'is not', null)
+    .where('sealed.execution_id', 'is', null)
+    .orderBy('s.execution_id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.execution_id)
+}
+
+function unanswered(db: Db) {
+  return db
     .selectFrom('sealed_records as s')
     .leftJoin('replies as r', (join) =>
       join.onRef('r.tenant_id', '=', 's.tenant_id').onRef('r.execution_id', '=', 's.execution_id'),
@@ -115,13 +137,6 @@ export async function listLateReplies(
     .select(['s.execution_id', 'r.execution_id as replied', 'sealed.execution_id as done'])
     .where('s.kind', '=', 'run')
     .where('s.has_reply', '=', false)
-    .where('s.execution_id', '>', after)
-    .orderBy('s.execution_id')
-    .limit(limit)
-    .execute()
-  const last = rows.length < limit ? null : (rows.at(-1)?.execution_id ?? null)
-  const late = rows.filter(({ replied, done }) => replied !== null && done === null)
-  return { ids: late.map((row) => row.execution_id), last }
 }
 
 /** A record as it is sealed. */
