@@ -20,9 +20,13 @@ const header = z.object({
   madeAt: z.string(),
 })
 
+/** The tables of rows that acts have written, in the order in which they come: a version names its contracts. */
+export const rowTables = ['tool_contracts', 'procedure_versions', 'activations'] as const
+export type RowTable = (typeof rowTables)[number]
+
 const rowLine = z.object({
   kind: z.literal('row'),
-  table: z.enum(['tool_contracts', 'procedure_versions', 'activations']),
+  table: z.enum(rowTables),
   /** The end of the chain at the moment when the row was read: up to there the events must agree with it. */
   asOf: count,
   row,

@@ -122,8 +122,8 @@ export const runFields = {
 } as const satisfies Readonly<Record<string, Fields>>
 
 /**
- * The tables whose rows have a hash in the events of the acts that wrote them, record version 1. A table that is added
- * here is read by `readRows` of src/db/queries/recorded-rows.ts.
+ * The tables whose rows have a hash in the events of the acts that wrote them, record version 1. One that is added here is
+ * read by `listRowLines` and `findRunOrigin`, and hashed by `findRecordHashes`, of src/db/queries/.
  */
 export const actFields = {
   procedure_versions: {

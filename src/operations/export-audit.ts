@@ -3,6 +3,7 @@ import { insertAuditEvent } from '../db/queries/audit.ts'
 import { listAuditEvents } from '../db/queries/audit-list.ts'
 import { listRunsToExport, listStepsToExport } from '../db/queries/export-runs.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { rowTables } from '../domain/evidence.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { toAuditEventOutput } from './audit-event-output.ts'
 import { defineOperation, type OperationContext } from './define.ts'
@@ -181,7 +182,7 @@ async function exportEvidence(
 
 const after = z.int().min(0)
 const place: z.ZodType<EvidencePlace> = z.discriminatedUnion('part', [
-  z.object({ part: z.enum(['contracts', 'versions', 'activations']), after: z.string() }),
+  z.object({ part: z.literal('rows'), table: z.enum(rowTables), after: z.string() }),
   z.object({ part: z.literal('checkpoints'), after }),
   z.object({ part: z.literal('events'), after, seals: after }),
   z.object({

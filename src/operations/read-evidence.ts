@@ -1,20 +1,14 @@
 import type { AppContext } from '../context.ts'
 import type { Db } from '../db/connect.ts'
 import { findAuditHead, listCheckpoints } from '../db/queries/checkpoints.ts'
-import {
-  listActivationLines,
-  listContractLines,
-  listEventsWithHead,
-  listSealLines,
-  listVersionLines,
-} from '../db/queries/evidence.ts'
+import { listEventsWithHead, listRowLines, listSealLines } from '../db/queries/evidence.ts'
 import { countUnsealed } from '../db/queries/seals.ts'
-import type { EvidenceLine, RowLine } from '../domain/evidence.ts'
+import { type EvidenceLine, type RowTable, rowTables } from '../domain/evidence.ts'
 import { sealAction } from '../domain/evidence-seals.ts'
 
 /** Where reading goes on: the part that is being read, and what was read of it last. */
 export type EvidencePlace =
-  | { readonly part: 'contracts' | 'versions' | 'activations'; readonly after: string }
+  | { readonly part: 'rows'; readonly table: RowTable; readonly after: string }
   | { readonly part: 'checkpoints'; readonly after: number }
   | { readonly part: 'events'; readonly after: number; readonly seals: number }
   | {
@@ -31,8 +25,6 @@ export interface EvidencePage {
 }
 
 const pageSize = 1_000
-/** A version may have a megabyte. */
-const versionsAtOnce = 50
 
 /**
  * The next page of all evidence of a tenant, as docs/decisions/0016-seals.md orders it; the first without a place. A page
@@ -49,21 +41,11 @@ export async function readEvidence(
   if (place === undefined) {
     const madeAt = new Date(app.clock.now()).toISOString()
     const header = { kind: 'header', format: 1, scope: 'all', tenant: tenantId, madeAt } as const
-    return { lines: [header], next: { part: 'contracts', after: '' } }
+    return { lines: [header], next: { part: 'rows', table: rowTables[0], after: '' } }
   }
   switch (place.part) {
-    case 'contracts': {
-      const lines = await listContractLines(db, { after: place.after, limit: pageSize })
-      return page(lines, pageSize, 'hash', 'contracts', { part: 'versions', after: '' })
-    }
-    case 'versions': {
-      const lines = await listVersionLines(db, { after: place.after, limit: versionsAtOnce })
-      return page(lines, versionsAtOnce, 'id', 'versions', { part: 'activations', after: '' })
-    }
-    case 'activations': {
-      const lines = await listActivationLines(db, { after: place.after, limit: pageSize })
-      return page(lines, pageSize, 'id', 'activations', { part: 'checkpoints', after: 0 })
-    }
+    case 'rows':
+      return readRows(db, place)
     case 'checkpoints':
       return readCheckpoints(db, place.after)
     case 'events':
@@ -88,16 +70,20 @@ export async function* allEvidence(
   } while (place !== undefined)
 }
 
-function page(
-  lines: readonly RowLine[],
-  limit: number,
-  key: string,
-  part: 'contracts' | 'versions' | 'activations',
-  behind: EvidencePlace,
-): EvidencePage {
-  const last = lines.at(-1)
-  if (last === undefined || lines.length < limit) return { lines, next: behind }
-  return { lines, next: { part, after: String(last.row[key]) } }
+async function readRows(
+  db: Db,
+  { table, after }: EvidencePlace & { readonly part: 'rows' },
+): Promise<EvidencePage> {
+  const { lines, next } = await listRowLines(db, table, after)
+  if (next !== undefined) return { lines, next: { part: 'rows', table, after: next } }
+  const following = rowTables[rowTables.indexOf(table) + 1]
+  return {
+    lines,
+    next:
+      following === undefined
+        ? { part: 'checkpoints', after: 0 }
+        : { part: 'rows', table: following, after: '' },
+  }
 }
 
 async function readCheckpoints(db: Db, after: number): Promise<EvidencePage> {

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { AuditEvent, AuditHead } from '../../domain/audit.ts'
-import type { RecordLine, RowLine, SealLine } from '../../domain/evidence.ts'
+import type { RecordLine, RowLine, RowTable, SealLine } from '../../domain/evidence.ts'
 import type { Db } from '../connect.ts'
 import type { AuditEventsTable, SealedRecordsTable } from '../tables.ts'
 import { toRecordRow } from './recorded-rows.ts'
@@ -9,11 +9,35 @@ import { listConcealments, listReplyRows, listRunRows } from './run-rows.ts'
 /** The end of the chain that a statement sees beside the rows that it reads. */
 const headSeq = sql<number>`(SELECT coalesce(max(h.seq), 0) FROM audit_heads h)`
 
-/** Contracts that versions pin, by hash, behind one. */
-export async function listContractLines(
+/** Behind which row a page begins, by the key of its table, and how long it is at most. */
+interface RowPage {
+  readonly after: string
+  readonly limit: number
+}
+
+/** A page of the rows of a table, and behind which the next one begins; undefined after the last. */
+export async function listRowLines(
   db: Db,
-  { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<readonly RowLine[]> {
+  table: RowTable,
+  after: string,
+): Promise<{ readonly lines: readonly RowLine[]; readonly next: string | undefined }> {
+  // A version may have a megabyte.
+  const limit = table === 'procedure_versions' ? 50 : 1_000
+  const lines = await readers[table](db, { after, limit })
+  const last = lines.at(-1)?.row
+  const key = table === 'tool_contracts' ? last?.hash : last?.id
+  return { lines, next: lines.length < limit ? undefined : String(key) }
+}
+
+const readers: Readonly<Record<RowTable, (db: Db, page: RowPage) => Promise<readonly RowLine[]>>> =
+  {
+    tool_contracts: listContractLines,
+    procedure_versions: listVersionLines,
+    activations: listActivationLines,
+  }
+
+/** Contracts that versions pin, by hash. */
+async function listContractLines(db: Db, { after, limit }: RowPage): Promise<readonly RowLine[]> {
   const rows = await db
     .selectFrom('tool_contracts')
     .select(['hash', 'name', 'contract'])
@@ -24,11 +48,8 @@ export async function listContractLines(
   return rows.map((row) => ({ kind: 'row', table: 'tool_contracts', asOf: 0, row }))
 }
 
-/** Versions with their scenarios, by id, behind one. */
-export async function listVersionLines(
-  db: Db,
-  { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<readonly RowLine[]> {
+/** Versions with their scenarios, by id. */
+async function listVersionLines(db: Db, { after, limit }: RowPage): Promise<readonly RowLine[]> {
   const rows = await db
     .selectFrom('procedure_versions')
     .selectAll()
@@ -54,11 +75,8 @@ export async function listVersionLines(
   }))
 }
 
-/** Times of service, by id, behind one. */
-export async function listActivationLines(
-  db: Db,
-  { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<readonly RowLine[]> {
+/** Times of service, by id. */
+async function listActivationLines(db: Db, { after, limit }: RowPage): Promise<readonly RowLine[]> {
   const rows = await db
     .selectFrom('activations')
     .selectAll()
