@@ -4,18 +4,27 @@ import type { Principal } from '../domain/principal.ts'
 import { makeDueCheckpoints } from './checkpoints.ts'
 import { sealRuns } from './seal-runs.ts'
 
-/** How long after a round of sealing the next one begins. */
-const roundEveryMs = 10_000
-/** How often it is looked which chains have grown enough for a checkpoint. */
-const checkpointEveryMs = 60_000
+/** How often it is done, in milliseconds. */
+export interface ChoreTimes {
+  /** From the end of a round of sealing to the next; default 10 s. */
+  readonly sealEveryMs: number
+  /** How often it is looked which chains have grown enough for a checkpoint; default 60 s. */
+  readonly checkpointEveryMs: number
+}
+
+const defaultTimes: ChoreTimes = { sealEveryMs: 10_000, checkpointEveryMs: 60_000 }
 
 /**
  * Seals what has ended and signs checkpoints, of all tenants in turn, until `signal` is aborted. Any number of processes may
  * do so: one works on a tenant at a time. What goes wrong is logged, and tried again.
  */
-export async function lookAfterAudit(app: AppContext, signal: AbortSignal): Promise<void> {
+export async function lookAfterAudit(
+  app: AppContext,
+  signal: AbortSignal,
+  { sealEveryMs, checkpointEveryMs }: ChoreTimes = defaultTimes,
+): Promise<void> {
   let checkpointsAt = performance.now()
-  while (await pause(roundEveryMs, signal)) {
+  while (await pause(sealEveryMs, signal)) {
     try {
       await sealAll(app, signal)
       if (performance.now() - checkpointsAt < checkpointEveryMs) continue

@@ -7,7 +7,7 @@ import { readCheckpointKey, readPublicKeys } from '../../src/domain/checkpoint.t
 import { type EvidenceLine, evidenceLine } from '../../src/domain/evidence.ts'
 import { digestsOf, tableRows } from '../../src/domain/record.ts'
 import { EvidenceVerifier } from '../../src/domain/verify-evidence.ts'
-import { servicePrincipal } from '../../src/operations/audit-chore.ts'
+import { lookAfterAudit, servicePrincipal } from '../../src/operations/audit-chore.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { sealRuns } from '../../src/operations/seal-runs.ts'
 import { openTestApp } from '../support/app.ts'
@@ -70,7 +70,8 @@ describe('sealing', () => {
       .where('action', '=', 'executions.sealed')
       .executeTakeFirstOrThrow()
     expect(event).toMatchObject({ actor_id: 'stepwarden', actor_kind: 'service', entity_id: '1' })
-    expect(JSON.parse(event.details)).toMatchObject({ count: 2, first: ids[0], last: ids[1] })
+    const [first, last] = ids.sort()
+    expect(JSON.parse(event.details)).toMatchObject({ count: 2, first, last })
     expect((await verify()).counts).toMatchObject({ seals: 1, records: 2, unsealed: 0 })
   })
 
@@ -157,6 +158,45 @@ describe('sealing', () => {
     expect(verdict).toMatchObject({ ok: true, counts: { seals: 1, records: 1 } })
   })
 })
+
+describe('a worker', () => {
+  it('seals for all tenants and signs the ends of their chains', async () => {
+    const other = callerOf('ann', undefined, 'other')
+    const mine = await runAudited(app, 'RESOLVES')
+    const theirs = await runAudited(app, 'RESOLVES', other)
+    const stopping = new AbortController()
+
+    const working = lookAfterAudit(app, stopping.signal, { sealEveryMs: 5, checkpointEveryMs: 5 })
+
+    await vi.waitFor(async () => {
+      expect(await sealedOf('default', mine)).toBe(1)
+      expect(await sealedOf('other', theirs)).toBe(1)
+      expect(await checkpointsOf('other')).toBeGreaterThan(0)
+    }, 20_000)
+    stopping.abort()
+    await working
+    expect((await verify()).provedUpTo).not.toBeNull()
+  })
+})
+
+async function sealedOf(tenantId: string, id: string): Promise<number> {
+  const rows = await db.database
+    .forTenant(tenantId)
+    .kysely.selectFrom('sealed_records')
+    .select('execution_id')
+    .where('execution_id', '=', id)
+    .execute()
+  return rows.length
+}
+
+async function checkpointsOf(tenantId: string): Promise<number> {
+  const rows = await db.database
+    .forTenant(tenantId)
+    .kysely.selectFrom('checkpoints')
+    .select('seq')
+    .execute()
+  return rows.length
+}
 
 describe('evidence', () => {
   it('says offline what is said online', async () => {
