@@ -96,13 +96,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
 /** Which tenants have runs that may be sealed: one look along each tenant's keys behind its cursor. */
 async function findTenants(db: Kysely<unknown>): Promise<void> {
-  await sql`GRANT SELECT (id) ON public.tenants TO stepwarden_system`.execute(db)
   await sql`GRANT SELECT (tenant_id, walked_to) ON public.seal_cursors TO stepwarden_system`.execute(
     db,
   )
   await sql`GRANT SELECT ON public.seal_waiting TO stepwarden_system`.execute(db)
-  for (const table of ['tenants', 'seal_cursors', 'seal_waiting']) {
-    await sql`DROP POLICY IF EXISTS system_rows ON ${sql.table(`public.${table}`)}`.execute(db)
+  for (const table of ['seal_cursors', 'seal_waiting']) {
     await sql`
       CREATE POLICY system_rows ON ${sql.table(`public.${table}`)} FOR SELECT TO stepwarden_system
         USING (true)`.execute(db)

@@ -15,14 +15,23 @@ export interface EvidenceProblem {
 interface KnownRow {
   readonly line: Pick<RowLine, 'table' | 'asOf'>
   readonly id: string
+  /** Itself, or the version that it is about. */
+  readonly versionId: string
   readonly hash: string
   readonly status: string | undefined
   /** What the events up to `asOf` say of it. */
   acted: { readonly hash: string; readonly seq: number } | undefined
 }
 
+/** What an active version went live with. */
+interface Approved {
+  readonly versionId: string
+  readonly digest: string
+  readonly authorIds: readonly Json[]
+}
+
 /**
- * Compares rows that people have written with the events of those acts. It holds one hash per version and activation,
+ * Compares rows that people have written with the events of those acts. It holds a hash per version, review and activation,
  * whatever the number of events and runs.
  */
 export class ActReconciliation {
@@ -32,6 +41,11 @@ export class ActReconciliation {
   readonly #missing = new Map<string, number>()
   readonly #statuses = new Map<string, { readonly seq: number; readonly status: string }[]>()
   readonly #active = new Map<string, string>()
+  /** Versions of which an event speaks that carries no hashes, as events once did. */
+  readonly #early = new Set<string>()
+  readonly #approved: Approved[] = []
+  /** Who has approved what, by digest. */
+  readonly #approvals = new Map<string, Json[]>()
   /** Up to which event each table was read, at the least. */
   readonly #readUpTo = new Map<string, number>()
   notCovered = 0
@@ -50,10 +64,12 @@ export class ActReconciliation {
     this.#rows.set(`${table}/${id}`, {
       line: { table, asOf },
       id,
+      versionId: table === 'procedure_versions' ? id : String(row.version_id),
       hash: actRecordHash(table, row, extra),
       status: typeof row.status === 'string' ? row.status : undefined,
       acted: undefined,
     })
+    if (table === 'reviews') this.#takeReview(row)
     return table === 'procedure_versions' ? this.#checkVersion(id, row) : []
   }
 
@@ -63,7 +79,7 @@ export class ActReconciliation {
     const { records } = details
     if (isJsonObject(records)) {
       for (const [key, hash] of Object.entries(records)) this.#takeRecord(key, hash, event.seq)
-    }
+    } else this.#early.add(event.entityId ?? '')
     const id = event.entityId ?? ''
     if (event.action === 'version.deleted') this.#missing.delete(`procedure_versions/${id}`)
     if (event.action === 'version.activated') {
@@ -82,6 +98,7 @@ export class ActReconciliation {
   /** After the last event. `isWhole`: all events were seen, so that what none of them speaks of was never done. */
   *finish(isWhole: boolean): Generator<EvidenceProblem> {
     for (const known of this.#rows.values()) yield* this.#judge(known, isWhole)
+    for (const one of this.#approved) yield* this.#judgeApproval(one)
     for (const [key, seq] of this.#missing) {
       const [table = '', id = ''] = key.split('/')
       if (!isWhole || seq > (this.#readUpTo.get(table) ?? 0)) continue
@@ -93,7 +110,9 @@ export class ActReconciliation {
     const { acted, id, hash, line, status } = known
     const { table } = line
     if (acted === undefined) {
-      this.notCovered += 1
+      const wasEarly = table !== 'reviews' && this.#early.has(known.versionId)
+      if (wasEarly || !isWhole) this.notCovered += 1
+      else yield { table, id, problem: 'No event speaks of it: it was written past the service.' }
     } else if (!acted.hash.startsWith(`${recordVersion}:`)) {
       yield {
         table,
@@ -113,6 +132,19 @@ export class ActReconciliation {
     if (told !== status) {
       yield { table, id, problem: `Its status is ${status}, and by the events it is ${told}.` }
     }
+  }
+
+  #takeReview(row: RecordRow): void {
+    if (row.verdict !== 'approve') return
+    const digest = String(row.digest)
+    this.#approvals.set(digest, [...(this.#approvals.get(digest) ?? []), row.reviewer_id ?? null])
+  }
+
+  *#judgeApproval({ versionId, digest, authorIds }: Approved): Generator<EvidenceProblem> {
+    const by = this.#approvals.get(digest) ?? []
+    if (by.some((reviewer) => !authorIds.includes(reviewer))) return
+    const problem = 'Nobody but its authors has approved what it went live with.'
+    yield { table: 'procedure_versions', id: versionId, problem }
   }
 
   #takeRecord(key: string, value: Json, seq: number): void {
@@ -147,6 +179,11 @@ export class ActReconciliation {
   #checkVersion(id: string, row: RecordRow): readonly EvidenceProblem[] {
     const problems: EvidenceProblem[] = []
     const found = { table: 'procedure_versions', id }
+    const { approval_digest: digest, author_ids: authorIds } = row
+    if (typeof digest === 'string') {
+      const ids = Array.isArray(authorIds) ? authorIds : []
+      this.#approved.push({ versionId: id, digest, authorIds: ids })
+    }
     if (hashOf(row.definition) !== row.definition_hash) {
       problems.push({ ...found, problem: 'Its definition does not have its definition hash.' })
     }

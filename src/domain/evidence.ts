@@ -21,7 +21,7 @@ const header = z.object({
 })
 
 /** The tables of rows that acts have written, in the order in which they come: a version names its contracts. */
-export const rowTables = ['tool_contracts', 'procedure_versions', 'activations'] as const
+export const rowTables = ['tool_contracts', 'procedure_versions', 'reviews', 'activations'] as const
 export type RowTable = (typeof rowTables)[number]
 
 const rowLine = z.object({

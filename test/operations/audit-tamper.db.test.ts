@@ -5,7 +5,7 @@ import { readCheckpointKey } from '../../src/domain/checkpoint.ts'
 import { actFields, runFields } from '../../src/domain/record-fields.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { openTestApp } from '../support/app.ts'
-import { auditedTools, createAudited, runAudited } from '../support/audited.ts'
+import { approveAndActivate, auditedTools, createAudited, runAudited } from '../support/audited.ts'
 import { callerOf } from '../support/caller.ts'
 import { asSuperuser, dropChecks, listColumns, otherValue, tamper } from '../support/tamper.ts'
 
@@ -22,13 +22,10 @@ const verify = (input: Record<string, unknown> = {}) =>
 const runs = new Map<string, string>()
 
 beforeAll(async () => {
+  await db.requireApprovals(1)
   await createAudited(app)
   await operations.createVersion.invoke(app, callerOf('ann'), { procedureKey: 'RESOLVES' })
-  await operations.activateVersion.invoke(app, callerOf(), {
-    procedureKey: 'RESOLVES',
-    versionNumber: 2,
-    seenActive: 1,
-  })
+  await approveAndActivate(app, callerOf(), 'RESOLVES', 2, 1)
   runs.set('resolved', await runAudited(app, 'RESOLVES'))
   runs.set('escalated', await runAudited(app, 'ESCALATES'))
   await operations.sealExecutions.invoke(app, auditor, {})
@@ -43,6 +40,7 @@ const covered: readonly (readonly [table: string, columns: readonly string[] | u
   ...Object.entries(runFields).map(([table, fields]) => [table, structural(fields)] as const),
   ['procedure_versions', [...structural(actFields.procedure_versions), 'status']],
   ['activations', structural(actFields.activations)],
+  ['reviews', structural(actFields.reviews)],
   ['scenarios', undefined],
   ['tool_contracts', undefined],
   ['audit_events', undefined],
@@ -138,6 +136,43 @@ describe('what was changed past the service', () => {
 
     expect((await verify()).counts.unsealed).toBe(1)
     await undo()
+  })
+
+  it.each(['reviews', 'activations', 'procedure_versions'])(
+    'shows when a row of %s was written past the service',
+    async (table) => {
+      const undo = await tamper(db, table, async (client) => {
+        await client.query(`CREATE TEMP TABLE forged AS SELECT * FROM ${table} LIMIT 1`)
+        await client.query(`UPDATE forged SET id = 'forged'`)
+        const { rows } = await client.query<{ columns: string }>(
+          `SELECT string_agg(quote_ident(column_name), ', ') AS columns FROM information_schema.columns
+           WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER' AND is_identity = 'NO'`,
+          [table],
+        )
+        const columns = rows[0]?.columns
+        await client.query(`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM forged`)
+        await client.query('DROP TABLE forged')
+      })
+
+      const { problems } = await verify()
+
+      expect(problems).toContainEqual({
+        table,
+        id: 'forged',
+        problem: 'No event speaks of it: it was written past the service.',
+      })
+      await undo()
+    },
+  )
+
+  it('shows when an approval is gone', async () => {
+    const reviews = await tamper(db, 'reviews', (client) => client.query('DELETE FROM reviews'))
+
+    const { problems } = await verify()
+
+    const texts = problems.map(({ problem }) => problem)
+    expect(texts).toContain('Nobody but its authors has approved what it went live with.')
+    await reviews()
   })
 
   it('shows when two events have changed places', async () => {

@@ -61,7 +61,8 @@ export async function listColumns(
   return asSuperuser(db, async (client) => {
     const { rows } = await client.query<{ column: string; type: string }>(
       `SELECT column_name AS "column", udt_name AS type FROM information_schema.columns
-       WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER' ORDER BY ordinal_position`,
+       WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER' AND is_identity = 'NO'
+       ORDER BY ordinal_position`,
       [table],
     )
     return rows
@@ -88,7 +89,9 @@ export async function tamper(
       )
       const columns = rows[0]?.columns
       await client.query(`DELETE FROM ${table}`)
-      await client.query(`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${copy}`)
+      await client.query(
+        `INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM ${copy}`,
+      )
       await client.query(`DROP TABLE ${copy}`)
     })
 }

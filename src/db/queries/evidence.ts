@@ -33,6 +33,7 @@ const readers: Readonly<Record<RowTable, (db: Db, page: RowPage) => Promise<read
   {
     tool_contracts: listContractLines,
     procedure_versions: listVersionLines,
+    reviews: listReviewLines,
     activations: listActivationLines,
   }
 
@@ -72,6 +73,24 @@ async function listVersionLines(db: Db, { after, limit }: RowPage): Promise<read
     asOf: row.as_of,
     row: toRecordRow('procedure_versions', row, ['status']),
     scenarios: row.scenarios ?? [],
+  }))
+}
+
+/** Verdicts, by id. */
+async function listReviewLines(db: Db, { after, limit }: RowPage): Promise<readonly RowLine[]> {
+  const rows = await db
+    .selectFrom('reviews')
+    .selectAll()
+    .select(headSeq.as('as_of'))
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    kind: 'row',
+    table: 'reviews',
+    asOf: row.as_of,
+    row: toRecordRow('reviews', row),
   }))
 }
 

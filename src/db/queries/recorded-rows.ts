@@ -25,8 +25,8 @@ function toJson(value: unknown): Json {
 
 /**
  * The hashes of the rows that an act on a version has written, for the event of that act: of the version with its
- * scenarios, and where the act opened or closed a time of service, of the two last of its procedure. Undefined for an act
- * of another kind, and for one that has left no row.
+ * scenarios, of a review that was given, and where the act opened or closed a time of service, of the two last of its
+ * procedure. Undefined for an act of another kind, and for one that has left no row.
  */
 export async function findRecordHashes(
   transaction: Transaction,
@@ -43,7 +43,17 @@ export async function findRecordHashes(
   const hashes = new Map<string, string>()
   const hash = hashOfRow('procedure_versions', version, { scenarios })
   hashes.set(`procedure_versions/${version.id}`, hash)
-  if (action !== 'version.created' && action !== 'version.edited') {
+  if (action === 'version.reviewed') {
+    const review = await transaction
+      .selectFrom('reviews')
+      .selectAll()
+      .where('version_id', '=', version.id)
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirstOrThrow()
+    hashes.set(`reviews/${review.id}`, hashOfRow('reviews', review))
+  }
+  if (action === 'version.activated' || action === 'version.deprecated') {
     const times = await transaction
       .selectFrom('activations')
       .selectAll()

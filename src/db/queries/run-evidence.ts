@@ -8,7 +8,7 @@ import { listCheckpoints } from './checkpoints.ts'
 import { listRecordLines, listSealedRecords, toAuditEvent } from './evidence.ts'
 import { listScenarioRows, toRecordRow } from './recorded-rows.ts'
 
-/** What one run was started from: the contracts, the version, and when the version served. */
+/** What one run was started from: the contracts, the version, its reviews, and when it served. */
 export interface RunOrigin {
   readonly rows: readonly RowLine[]
   /** The versions whose events say how these rows came to be. */
@@ -51,6 +51,18 @@ export async function findRunOrigin(db: Db, versionId: string, asOf: number): Pr
           .where('procedure_id', '=', version.procedure_id)
           .where('active_from', 'in', ends)
           .execute()
+  const reviews = await db
+    .selectFrom('reviews')
+    .selectAll()
+    .where('procedure_id', '=', version.procedure_id)
+    .where((eb) =>
+      eb.or([
+        eb('version_id', '=', versionId),
+        ...(version.approval_digest === null ? [] : [eb('digest', '=', version.approval_digest)]),
+      ]),
+    )
+    .orderBy('id')
+    .execute()
   const scenarios = [...((await listScenarioRows(db, [versionId])).get(versionId) ?? [])]
   const line = { kind: 'row', asOf } as const
   return {
@@ -62,13 +74,18 @@ export async function findRunOrigin(db: Db, versionId: string, asOf: number): Pr
         row: toRecordRow('procedure_versions', version),
         scenarios,
       },
+      ...reviews.map((row) => ({
+        ...line,
+        table: 'reviews' as const,
+        row: toRecordRow('reviews', row),
+      })),
       ...times.map((row) => ({
         ...line,
         table: 'activations' as const,
         row: toRecordRow('activations', row),
       })),
     ],
-    versionIds: [versionId, ...successors.map((row) => row.version_id)],
+    versionIds: [versionId, ...[...successors, ...reviews].map((row) => row.version_id)],
   }
 }
 
