@@ -121,6 +121,7 @@ describe('the audit log', () => {
     })
     expect(ofProcedure.items.map(({ action }) => action)).toEqual([
       'version.activated',
+      'version.reviewed',
       'version.created',
     ])
   })
