@@ -7,13 +7,20 @@
  * names a PostgreSQL 15 or newer with pgvector, as a superuser: eval "export $(.ci/postgres)"
  */
 import { parseArgs } from 'node:util'
+import { exportFigure } from './governance/audit-export.ts'
+import { verificationFigure } from './governance/audit-verification.ts'
 import { backtestFigure } from './governance/backtest.ts'
 import type { Figure, FigureResult } from './governance/figure.ts'
 import { insightsFigure } from './governance/insights.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
 /** In the order in which they are taken. */
-const figures: readonly Figure[] = [backtestFigure, insightsFigure]
+const figures: readonly Figure[] = [
+  backtestFigure,
+  insightsFigure,
+  verificationFigure,
+  exportFigure,
+]
 
 interface Measured extends FigureResult {
   readonly name: string

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { createDeskTools } from '../seeds/desk-tools.ts'
-import type { Config } from './config/config.ts'
+import type { AuditConfig, Config } from './config/config.ts'
 import { type Database, type DatabaseConfig, openDatabase } from './db/connect.ts'
 import { databaseName, explainOutage, isOutage } from './db/database-errors.ts'
 import { createJournal } from './db/journal.ts'
@@ -8,6 +8,7 @@ import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
 import { createServerClock } from './db/server-clock.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
+import type { CheckpointKey } from './domain/checkpoint.ts'
 import { ServiceError } from './domain/errors.ts'
 import type { Tool } from './domain/tool.ts'
 import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts'
@@ -33,6 +34,8 @@ export interface AppContext extends AsyncDisposable {
   readonly clock: Clock
   readonly worker: Worker
   readonly log: Logger
+  /** How checkpoints are signed and where copies of them go. */
+  readonly audit: AuditConfig
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
 }
 
@@ -45,6 +48,8 @@ export interface ContextOptions {
   readonly hostedEmbedder?: Embedder
   /** Default: the hosted model of the configuration; none without a key. */
   readonly replyModel?: ReplyModel
+  /** In place of that of the configuration. */
+  readonly checkpointKey?: CheckpointKey | undefined
   /** Default: on a server that server's time, else this machine's. */
   readonly clock?: Clock
   /** Told at each boundary between which a crash must be harmless; tests stop the process there. */
@@ -81,7 +86,8 @@ export async function openContext(
 /** Like `openContext`, on a database that is open already and stays open. */
 export async function createContext(
   database: Database,
-  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai'> & HostedModelConfig,
+  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit'> &
+    HostedModelConfig,
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const clock = options.clock ?? (database.kind === 'postgres' ? createServerClock() : systemClock)
@@ -103,6 +109,10 @@ export async function createContext(
     clock,
     worker,
     log,
+    audit: {
+      ...config.audit,
+      ...(options.checkpointKey && { checkpointKey: options.checkpointKey }),
+    },
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     async [Symbol.asyncDispose]() {
       await using _embedders = embedders

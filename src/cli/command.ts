@@ -17,6 +17,8 @@ export interface Answer {
   readonly screen: string
   /** Default 0. */
   readonly exitCode?: number
+  /** The answer was written already, as it came. */
+  readonly isShown?: boolean
 }
 
 /** One command: what the help says of it, and what it does. */
@@ -34,6 +36,7 @@ export interface Command {
 
 /** Shows an answer in the form that was asked for, and answers its exit code. */
 export function showAnswer(terminal: Terminal, answer: Answer): number {
+  if (answer.isShown === true) return answer.exitCode ?? exitCodes.done[0]
   if (terminal.json) terminal.printJson(answer.output)
   else if (answer.screen !== '') terminal.print(answer.screen)
   return answer.exitCode ?? exitCodes.done[0]

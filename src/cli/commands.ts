@@ -1,4 +1,5 @@
 import { apply } from './apply-command.ts'
+import { auditCommands } from './audit-commands.ts'
 import { backtestCommands } from './backtest-commands.ts'
 import { calendarCommands } from './calendar-commands.ts'
 import { check } from './check-command.ts'
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   ...calendarCommands,
   ...principalCommands,
   ...tenantCommands,
+  ...auditCommands,
   worker,
   ...serviceCommands,
 ]

@@ -13,7 +13,7 @@ import { readText } from './read-text.ts'
 import type { Shell } from './shell.ts'
 import { table } from './table.ts'
 import { definitionText, scenariosText } from './version-text.ts'
-import { requireInside, writeFileWithin } from './write-file.ts'
+import { requireInside, writeFileWithin } from './write-within.ts'
 
 type Kind = 'definition' | 'scenarios'
 

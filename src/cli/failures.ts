@@ -14,7 +14,10 @@ export const exitCodes = {
   conflict: [4, 'it does not fit the state of things, or they have changed meanwhile'],
   forbidden: [5, 'you may not do this, or have not shown who you are'],
   unavailable: [6, 'the database or the data folder cannot be used now'],
-  disagrees: [7, '`doctor` found a failure, or a replay does not agree with its record'],
+  disagrees: [
+    7,
+    '`doctor` or `audit verify` found a failure, or a replay does not agree with its record',
+  ],
   interrupted: [130, 'interrupted; no run is lost by that'],
 } as const satisfies Record<string, readonly [code: number, meaning: string]>
 

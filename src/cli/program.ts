@@ -31,6 +31,7 @@ const groups: Readonly<Record<string, string>> = {
   principals: 'Who may act, and in which roles',
   keys: 'What lets them in',
   tenants: 'The customers of this installation',
+  audit: 'What was done and by whom, and the proof of it',
 }
 
 /**
@@ -152,6 +153,7 @@ function givenTo(commander: Commander): Given {
   const given = commander.optsWithGlobals()
   for (const option of [...commander.options, ...rootOf(commander).options]) {
     const value: unknown = given[option.attributeName()]
+    if (Array.isArray(value)) values.push([option.name(), value.map(String)])
     if (typeof value === 'string' || typeof value === 'boolean') {
       values.push([option.name(), value])
     }

@@ -136,10 +136,12 @@ export class Shell implements AsyncDisposable {
     operation: Operation<I, O>,
     input: unknown,
     onSteps?: Caller['onSteps'],
+    onProgress?: Caller['onProgress'],
   ): Promise<O> {
     const app = await this.app()
     const principal = await this.principal(app)
-    return operation.invoke(app, { principal, origin: 'cli', ...(onSteps && { onSteps }) }, input)
+    const listeners = { ...(onSteps && { onSteps }), ...(onProgress && { onProgress }) }
+    return operation.invoke(app, { principal, origin: 'cli', ...listeners }, input)
   }
 
   /** Does something of which a person who interrupts it is told how it goes on. */

@@ -17,7 +17,9 @@ const formats = {
 export interface Sink {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
+  readonly destroyed?: boolean
   write(text: string): unknown
+  once?(event: 'drain' | 'close' | 'error', listener: () => void): unknown
 }
 
 export interface TerminalOptions {
@@ -70,6 +72,22 @@ export class Terminal {
     if (!this.json) this.#out.write(text)
   }
 
+  /**
+   * Writes a part of a long text as it is, whatever the form of answers, and resolves when there is room for the next;
+   * false when nobody reads any more.
+   */
+  async printStream(text: string): Promise<boolean> {
+    const out = this.#out
+    if (isClosed(out)) return false
+    if (out.write(text) === false) {
+      await new Promise<void>((resolve) => {
+        if (out.once === undefined) return resolve()
+        for (const event of ['drain', 'close', 'error'] as const) out.once(event, resolve)
+      })
+    }
+    return !isClosed(out)
+  }
+
   /** Says something beside the answer, on standard error. */
   notice(text: string): void {
     this.#err.write(`${this.#clean(text)}\n`)
@@ -95,6 +113,10 @@ export class Terminal {
       this.#coloured && ownStyles.test(found) ? found : visible(found),
     )
   }
+}
+
+function isClosed({ destroyed }: Sink): boolean {
+  return destroyed === true
 }
 
 function isColoured(out: Sink, environment: TerminalOptions['environment']): boolean {

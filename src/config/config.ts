@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { tenantOfKey } from '../domain/api-key.ts'
+import { type CheckpointKey, readCheckpointKey } from '../domain/checkpoint.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { Secret } from './secret.ts'
 
@@ -19,6 +20,14 @@ export interface OpenAiConfig {
   readonly replyModel: string
 }
 
+/** How the ends of the audit chain are signed. */
+export interface AuditConfig {
+  /** Absent: no checkpoints are made. */
+  readonly checkpointKey?: CheckpointKey
+  /** Each checkpoint is appended to it as a line of JSON. */
+  readonly checkpointFile?: string
+}
+
 /** The configuration of a process: read once from the environment, validated whole, and frozen. */
 export interface Config {
   readonly database: DatabaseConfig
@@ -35,6 +44,7 @@ export interface Config {
   readonly embeddingModel?: string
   /** How long the vectors of a server's model are; absent: as OpenAI's own. */
   readonly embeddingDimensions?: number
+  readonly audit?: AuditConfig
 }
 
 /** What says which hosted models are asked, at whatever door it is given. */
@@ -76,6 +86,18 @@ const environment = z.object({
   STEPWARDEN_REPLY_MODEL: modelFields.replyModel,
   STEPWARDEN_EMBEDDING_MODEL: modelFields.embeddingModel.optional(),
   STEPWARDEN_EMBEDDING_DIMENSIONS: modelFields.embeddingDimensions.optional(),
+  STEPWARDEN_CHECKPOINT_KEY: z
+    .string()
+    .transform((text, context) => {
+      const key = readCheckpointKey(text)
+      if (key !== undefined) return key
+      const message =
+        "must be an Ed25519 private key, as PEM or as base64 of PKCS #8: 'stepwarden audit keygen' makes one"
+      context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    })
+    .optional(),
+  STEPWARDEN_CHECKPOINT_FILE: z.string().min(1).optional(),
 })
 
 const modelOptions = z.strictObject({
@@ -207,5 +229,13 @@ export function readConfig(
         embeddingDimensions: rest.STEPWARDEN_EMBEDDING_DIMENSIONS,
       }),
     }),
+    audit: {
+      ...(rest.STEPWARDEN_CHECKPOINT_KEY !== undefined && {
+        checkpointKey: rest.STEPWARDEN_CHECKPOINT_KEY,
+      }),
+      ...(rest.STEPWARDEN_CHECKPOINT_FILE !== undefined && {
+        checkpointFile: absolute(rest.STEPWARDEN_CHECKPOINT_FILE),
+      }),
+    },
   })
 }

@@ -21,6 +21,8 @@ import * as principals from '../../migrations/0019-principals.ts'
 import * as reviews from '../../migrations/0020-reviews.ts'
 import * as sources from '../../migrations/0021-sources.ts'
 import * as backtests from '../../migrations/0022-backtests.ts'
+import * as seals from '../../migrations/0024-seals.ts'
+import * as checkpoints from '../../migrations/0025-checkpoints.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -58,6 +60,8 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0020-reviews': reviews,
     '0021-sources': sources,
     '0022-backtests': backtests,
+    '0024-seals': seals,
+    '0025-checkpoints': checkpoints,
   }),
 )
 

@@ -34,6 +34,13 @@ export interface Tables {
   replies: RepliesTable
   backtests: BacktestsTable
   backtest_runs: BacktestRunsTable
+  seals: SealsTable
+  sealed_records: SealedRecordsTable
+  record_salts: RecordSaltsTable
+  erased_records: ErasedRecordsTable
+  seal_cursors: SealCursorsTable
+  seal_waiting: SealWaitingTable
+  checkpoints: CheckpointsTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable
@@ -532,6 +539,76 @@ export interface BacktestRunsTable {
   kind: 'different' | 'unknown'
   /** `RunVerdict` of src/domain/backtest.ts, without any value of the run. */
   verdict: JsonColumn
+}
+
+/** The Merkle root over the records of some ended runs; its event in the audit chain says the same. Never changes. */
+export interface SealsTable {
+  tenant_id: string
+  /** From 1, without gaps. */
+  number: number
+  record_version: number
+  /** 1 to 1,000. */
+  record_count: number
+  root: string
+  /** The ids of the first and the last execution in it. */
+  first_id: string
+  last_id: string
+}
+
+/** One record in a seal: of a run, or of a reply that came after its run was sealed. Never changes. */
+export interface SealedRecordsTable {
+  tenant_id: string
+  execution_id: string
+  kind: 'run' | 'reply'
+  seal_number: number
+  /** From 0, in the order of the ids. */
+  position: number
+  leaf_hash: string
+  /** Whether a reply is part of the record. */
+  has_reply: boolean
+}
+
+/** The salt of the digests of one run's personal columns. Goes when the run is erased. */
+export interface RecordSaltsTable {
+  tenant_id: string
+  execution_id: string
+  /** 64 hex digits. */
+  salt: string
+}
+
+/** What is left of a run's personal columns once it is erased: their digests, by path. */
+export interface ErasedRecordsTable {
+  tenant_id: string
+  execution_id: string
+  digests: JsonColumn
+  erased_at: Date
+}
+
+/** How far the runs of a tenant were walked through for sealing. Holding its row is holding the sealing of the tenant. */
+export interface SealCursorsTable {
+  tenant_id: string
+  /** Every run up to this id is sealed or in `seal_waiting`. */
+  walked_to: Generated<string>
+  /** Behind which run the next look for late replies begins. */
+  replies_from: Generated<string>
+}
+
+/** A run behind the cursor that could not be sealed when it was passed. */
+export interface SealWaitingTable {
+  tenant_id: string
+  execution_id: string
+}
+
+/** The end of the audit chain, signed. Never changes. */
+export interface CheckpointsTable {
+  tenant_id: string
+  seq: number
+  /** The first 16 hex digits of the hash of the public key. */
+  key_id: string
+  hash: string
+  at: Date
+  /** Base64. */
+  signature: string
 }
 
 /** A refund of the demo's payment desk: at most one per transaction that neither failed nor was cancelled. */

@@ -120,5 +120,5 @@ export function verifyChain(events: Iterable<AuditEvent>, head?: AuditHead): Cha
 
 /** `<count of UTF-8 bytes>:<text>,` so that no two lists of columns give the same bytes; `~` for null. */
 function netstring(value: string | null): string {
-  return value === null ? '~' : `${new TextEncoder().encode(value).length}:${value},`
+  return value === null ? '~' : `${Buffer.byteLength(value)}:${value},`
 }

@@ -434,6 +434,22 @@ const registry = {
     (d) =>
       `${d.folder} has ${d.files.length === 1 ? 'a file' : `${d.files.length} files`} of another content, so nothing was written: ${d.files.join(', ')}. Look at them with --plan, or replace them with --force.`,
   ),
+  CHECKPOINT_KEY_MISSING: define<Record<string, never>>(
+    'conflict',
+    () =>
+      "There is no key to sign checkpoints with. Make one with 'stepwarden audit keygen' and set STEPWARDEN_CHECKPOINT_KEY.",
+  ),
+  PUBLIC_KEY_INVALID: define<{ problem: string }>(
+    'invalid',
+    (d) =>
+      `${d.problem} Give the Ed25519 public keys that 'stepwarden audit keygen' prints, in PEM.`,
+  ),
+  EXECUTION_NOT_SEALED: define<{ executionId: string }>(
+    'conflict',
+    (d) =>
+      `${d.executionId} is not sealed, so there is no proof of it yet. Once it has ended, 'stepwarden audit seal' seals it at once.`,
+    { retryable: true },
+  ),
   EDITOR_FAILED: define<{ editor: string; problem: string }>(
     'invalid',
     (d) =>

@@ -32,6 +32,11 @@ export function newId<K extends IdKind>(kind: K, at: number): Id<K> {
   return `${prefixes[kind]}_${encodeTime(at)}${random()}` as Id<K>
 }
 
+/** Where ids that were made at `at` or later begin: it sorts before each of them, and after all that are older. */
+export function lowestId(kind: IdKind, at: number): string {
+  return `${prefixes[kind]}_${encodeTime(at)}`
+}
+
 export function isId<K extends IdKind>(kind: K, text: string): text is Id<K> {
   return text.startsWith(`${prefixes[kind]}_`) && /^[a-z]+_[0-9a-hjkmnp-tv-z]{21}$/.test(text)
 }

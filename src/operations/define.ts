@@ -18,6 +18,8 @@ export interface Caller {
   readonly origin: Origin
   /** Told of the steps of a run that the call started, as they are committed. */
   readonly onSteps?: ((rows: readonly StepRow[]) => void) | undefined
+  /** Told how much of a long operation is done, in the words of its people: `12,000 events`. */
+  readonly onProgress?: ((done: string) => void) | undefined
 }
 
 /** What an operation's code is given besides its input. */

@@ -3,6 +3,7 @@ import { answerStep } from './answer-step.ts'
 import { approveStep } from './approve-step.ts'
 import { assignEscalation } from './assign-escalation.ts'
 import { backtestVersion } from './backtest-version.ts'
+import { bundleExecution } from './bundle-execution.ts'
 import { calibrateEmbeddings } from './calibrate-embeddings.ts'
 import { cancelBacktest } from './cancel-backtest.ts'
 import { cancelExecution } from './cancel-execution.ts'
@@ -18,6 +19,7 @@ import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { diffVersions } from './diff-versions.ts'
 import { editDraft } from './edit-draft.ts'
+import { exportAudit } from './export-audit.ts'
 import { getApproval } from './get-approval.ts'
 import { getBacktest } from './get-backtest.ts'
 import { getCalendar } from './get-calendar.ts'
@@ -28,6 +30,7 @@ import { getInsights } from './get-insights.ts'
 import { getProcedure } from './get-procedure.ts'
 import { getStats } from './get-stats.ts'
 import { holdExecutions } from './hold-executions.ts'
+import { listAuditEvents } from './list-audit-events.ts'
 import { listBacktests } from './list-backtests.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
@@ -36,6 +39,7 @@ import { listPrincipals } from './list-principals.ts'
 import { listProcedures } from './list-procedures.ts'
 import { listScenarios } from './list-scenarios.ts'
 import { listWaitingSteps } from './list-waiting-steps.ts'
+import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
 import { replayExecution } from './replay-execution.ts'
 import { resolveEscalation } from './resolve-escalation.ts'
@@ -43,12 +47,14 @@ import { resolveTicket } from './resolve-ticket.ts'
 import { resumeExecution } from './resume-execution.ts'
 import { reviewVersion } from './review-version.ts'
 import { revokeKey } from './revoke-key.ts'
+import { sealExecutions } from './seal-executions.ts'
 import { searchProcedures } from './search-procedures.ts'
 import { setCalendar } from './set-calendar.ts'
 import { setScenarios } from './set-scenarios.ts'
 import { simulateVersion } from './simulate-version.ts'
 import { startExecution } from './start-execution.ts'
 import { switchEmbeddings } from './switch-embeddings.ts'
+import { verifyAudit } from './verify-audit.ts'
 
 /** Everything that a caller may ask for. The front doors are made from this list. */
 export const operations = {
@@ -103,4 +109,10 @@ export const operations = {
   listPrincipals,
   reviewVersion,
   revokeKey,
+  bundleExecution,
+  exportAudit,
+  listAuditEvents,
+  makeCheckpoint,
+  sealExecutions,
+  verifyAudit,
 } as const

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { AppContext } from '../context.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { lookAfterAudit } from './audit-chore.ts'
 import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
 
 /** How a process works on the executions that nobody has. */
@@ -148,11 +149,14 @@ export function startWorking(
   }
 
   const looping = loop()
+  const lookingAfter = lookAfterAudit(app, stopping.signal)
   return {
     async stop(graceMs = 10_000) {
       stopping.abort()
       const done = new AbortController()
-      const all = looping.then(() => Promise.allSettled(running)).then(() => done.abort())
+      const all = looping
+        .then(() => Promise.allSettled([...running, lookingAfter]))
+        .then(() => done.abort())
       await Promise.race([all, pause(graceMs, done.signal)])
     },
     untilIdle: () => idle,

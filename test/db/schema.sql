@@ -89,8 +89,27 @@ TABLE audit_heads
   CONSTRAINT audit_heads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE TRIGGER audit_heads_kept BEFORE TRUNCATE ON audit_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse('The head of an audit chain is never removed.')
   CREATE TRIGGER audit_heads_unforged BEFORE INSERT OR DELETE OR UPDATE ON audit_heads FOR EACH ROW WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION refuse('The head of an audit chain moves only when an event is added.')
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
+  GRANT SELECT (tenant_id, seq) TO stepwarden_system
+
+TABLE checkpoints
+  tenant_id text COLLATE "C" NOT NULL
+  seq bigint NOT NULL
+  key_id text COLLATE "C" NOT NULL
+  hash text COLLATE "C" NOT NULL
+  at timestamp(3) with time zone NOT NULL
+  signature text NOT NULL
+  CONSTRAINT checkpoints_pkey PRIMARY KEY (tenant_id, seq, key_id)
+  CONSTRAINT checkpoints_seq_check CHECK ((seq >= 1))
+  CONSTRAINT checkpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER checkpoints_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was signed never changes.')
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT SELECT (tenant_id, seq, at) TO stepwarden_system
 
 TABLE backtest_runs
   tenant_id text COLLATE "C" NOT NULL
@@ -222,6 +241,18 @@ TABLE embedding_models
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (threshold, margin, calibrated, is_current, switching_since) TO stepwarden_app
+
+TABLE erased_records
+  tenant_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  digests jsonb NOT NULL
+  erased_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT erased_records_digests_check CHECK ((jsonb_typeof(digests) = 'object'::text))
+  CONSTRAINT erased_records_pkey PRIMARY KEY (tenant_id, execution_id)
+  CONSTRAINT erased_records_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER erased_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT SELECT TO stepwarden_app
 
 TABLE escalations
   tenant_id text COLLATE "C" NOT NULL
@@ -485,6 +516,18 @@ TABLE procedures
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (latest_version_number) TO stepwarden_app
 
+TABLE record_salts
+  tenant_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  salt text COLLATE "C" NOT NULL
+  CONSTRAINT record_salts_pkey PRIMARY KEY (tenant_id, execution_id)
+  CONSTRAINT record_salts_salt_check CHECK ((salt ~ '^[0-9a-f]{64}$'::text))
+  CONSTRAINT record_salts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER record_salts_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON record_salts FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
 TABLE replies
   tenant_id text COLLATE "C" NOT NULL
   execution_id text COLLATE "C" NOT NULL
@@ -547,6 +590,67 @@ TABLE scenarios
   CREATE TRIGGER scenarios_replaced BEFORE UPDATE OR TRUNCATE ON scenarios FOR EACH STATEMENT EXECUTE FUNCTION refuse('Scenarios are replaced, never updated.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE seal_cursors
+  tenant_id text COLLATE "C" NOT NULL
+  walked_to text COLLATE "C" NOT NULL DEFAULT ''::text
+  replies_from text COLLATE "C" NOT NULL DEFAULT ''::text
+  CONSTRAINT seal_cursors_pkey PRIMARY KEY (tenant_id)
+  CONSTRAINT seal_cursors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (walked_to, replies_from) TO stepwarden_app
+  GRANT SELECT (tenant_id, walked_to) TO stepwarden_system
+
+TABLE seal_waiting
+  tenant_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  CONSTRAINT seal_waiting_pkey PRIMARY KEY (tenant_id, execution_id)
+  CONSTRAINT seal_waiting_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT SELECT TO stepwarden_system
+
+TABLE sealed_records
+  tenant_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  kind text NOT NULL
+  seal_number integer NOT NULL
+  position integer NOT NULL
+  leaf_hash text COLLATE "C" NOT NULL
+  has_reply boolean NOT NULL
+  CONSTRAINT sealed_records_kind_check CHECK ((kind = ANY (ARRAY['run'::text, 'reply'::text])))
+  CONSTRAINT sealed_records_pkey PRIMARY KEY (tenant_id, execution_id, kind)
+  CONSTRAINT sealed_records_position_check CHECK (("position" >= 0))
+  CONSTRAINT sealed_records_tenant_id_seal_number_fkey FOREIGN KEY (tenant_id, seal_number) REFERENCES seals(tenant_id, number)
+  CONSTRAINT sealed_records_tenant_id_seal_number_position_key UNIQUE (tenant_id, seal_number, "position")
+  CREATE INDEX sealed_records_unanswered ON sealed_records USING btree (tenant_id, execution_id) WHERE ((kind = 'run'::text) AND (NOT has_reply))
+  CREATE TRIGGER sealed_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON sealed_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE seals
+  tenant_id text COLLATE "C" NOT NULL
+  number integer NOT NULL
+  record_version integer NOT NULL
+  record_count integer NOT NULL
+  root text COLLATE "C" NOT NULL
+  first_id text COLLATE "C" NOT NULL
+  last_id text COLLATE "C" NOT NULL
+  CONSTRAINT seals_number_check CHECK ((number >= 1))
+  CONSTRAINT seals_pkey PRIMARY KEY (tenant_id, number)
+  CONSTRAINT seals_record_count_check CHECK (((record_count >= 1) AND (record_count <= 1000)))
+  CONSTRAINT seals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER seals_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON seals FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
 
@@ -1278,6 +1382,41 @@ AS $function$
       SELECT id FROM public.tenants ORDER BY id
     $function$
   OWNER stepwarden_system GRANTED TO PUBLIC, stepwarden_system
+
+FUNCTION public.tenants_to_checkpoint(after_events bigint, after_time interval)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT h.tenant_id FROM public.audit_heads h LEFT JOIN LATERAL (
+          SELECT c.seq, c.at FROM public.checkpoints c WHERE c.tenant_id = h.tenant_id
+          ORDER BY c.seq DESC LIMIT 1
+        ) last ON true
+      WHERE h.seq > coalesce(last.seq, 0)
+        AND (last.seq IS NULL OR h.seq - last.seq >= after_events
+          OR last.at < clock_timestamp() - after_time)
+      ORDER BY h.tenant_id
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.tenants_to_seal()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT t.id FROM public.tenants t LEFT JOIN public.seal_cursors c ON c.tenant_id = t.id
+      WHERE EXISTS (
+          SELECT FROM public.executions e
+          WHERE e.tenant_id = t.id AND e.id > coalesce(c.walked_to, ''))
+        OR EXISTS (
+          SELECT FROM public.seal_waiting w JOIN public.executions e
+            ON e.tenant_id = w.tenant_id AND e.id = w.execution_id
+          WHERE w.tenant_id = t.id AND e.ended_at IS NOT NULL)
+      ORDER BY t.id
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.version_content(version procedure_versions)
  RETURNS text

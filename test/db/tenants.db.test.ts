@@ -232,6 +232,50 @@ async function fill(tenant: string): Promise<void> {
     })
     .execute()
   await kysely
+    .insertInto('seals')
+    .values({
+      ...own,
+      number: 1,
+      record_version: 1,
+      record_count: 1,
+      root: 'r',
+      first_id: `exec_${tenant}`,
+      last_id: `exec_${tenant}`,
+    })
+    .execute()
+  await kysely
+    .insertInto('sealed_records')
+    .values({
+      ...own,
+      execution_id: `exec_${tenant}`,
+      kind: 'run',
+      seal_number: 1,
+      position: 0,
+      leaf_hash: 'l',
+      has_reply: true,
+    })
+    .execute()
+  await kysely
+    .insertInto('record_salts')
+    .values({ ...own, execution_id: `exec_${tenant}`, salt: 'a'.repeat(64) })
+    .execute()
+  await kysely.insertInto('seal_cursors').values(own).execute()
+  await kysely
+    .insertInto('seal_waiting')
+    .values({ ...own, execution_id: `exec_${tenant}` })
+    .execute()
+  await kysely
+    .insertInto('checkpoints')
+    .values({ ...own, seq: 1, key_id: 'k', hash: 'h', at: exampleAt, signature: 's' })
+    .execute()
+  // Only erasure writes these.
+  await db.asOwner(tenant, (client) =>
+    client.query(`INSERT INTO erased_records VALUES ($1, $2, '{}', now())`, [
+      tenant,
+      `exec_${tenant}`,
+    ]),
+  )
+  await kysely
     .insertInto('audit_events')
     .values({
       ...own,
@@ -363,6 +407,8 @@ describe('every table', () => {
         'living_workers',
         'release_executions',
         'tenant_ids',
+        'tenants_to_checkpoint',
+        'tenants_to_seal',
         'versions_without_vector',
       ]
       expect(others).toEqual(crossing.map((name) => ({ name, owner: databaseRoles.system })))

@@ -20,6 +20,8 @@ const acts = {
   'read executions': roles,
   'read figures': roles,
   'keys, settings, tools': ['admin'],
+  'read the audit log, and have it sealed and signed': ['admin', 'auditor'],
+  'verify the audit, and take evidence away': ['auditor'],
 } as const satisfies Record<string, readonly Role[]>
 
 const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
@@ -74,6 +76,12 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   simulateVersion: 'write drafts, and try them',
   startExecution: 'run playbooks, and work on what waits for a person',
   switchEmbeddings: 'keys, settings, tools',
+  bundleExecution: 'verify the audit, and take evidence away',
+  exportAudit: 'verify the audit, and take evidence away',
+  listAuditEvents: 'read the audit log, and have it sealed and signed',
+  makeCheckpoint: 'read the audit log, and have it sealed and signed',
+  sealExecutions: 'read the audit log, and have it sealed and signed',
+  verifyAudit: 'verify the audit, and take evidence away',
 }
 
 /** The code of what it failed with, or `done`. */

@@ -3,6 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { Db, Transaction } from '../connect.ts'
+import { findRecordHashes } from './recorded-rows.ts'
 
 /** An administrative act as it is written: the database gives it its place in the chain and its hash. */
 export interface NewAuditEvent {
@@ -19,14 +20,15 @@ export interface NewAuditEvent {
 }
 
 /**
- * Adds an event to the tenant's chain. It locks the chain's head until the transaction ends, so it is the last
- * statement of a transaction.
+ * Adds an event to the tenant's chain, with the hashes of the rows that the act has left where they are covered so. It
+ * locks the chain's head until the transaction ends, so it is the last statement of a transaction.
  */
 export async function insertAuditEvent(
   transaction: Transaction,
   event: NewAuditEvent,
 ): Promise<void> {
   const { principal } = event
+  const records = await findRecordHashes(transaction, event)
   await transaction
     .insertInto('audit_events')
     .values({
@@ -41,7 +43,7 @@ export async function insertAuditEvent(
       entity_id: event.entityId,
       before_hash: event.beforeHash ?? null,
       after_hash: event.afterHash ?? null,
-      details: canonicalJson(event.details ?? {}),
+      details: canonicalJson({ ...event.details, ...(records && { records }) }),
       origin: event.origin,
       ungoverned: event.ungoverned ?? false,
     })

@@ -1,0 +1,240 @@
+import { newCheckpointKey } from '../config/new-checkpoint-key.ts'
+import { type EvidenceVerdict, EvidenceVerifier } from '../domain/verify-evidence.ts'
+import { bundleExecution } from '../operations/bundle-execution.ts'
+import { listAuditEvents } from '../operations/list-audit-events.ts'
+import { makeCheckpoint } from '../operations/make-checkpoint.ts'
+import { sealExecutions } from '../operations/seal-executions.ts'
+import { verifyAudit } from '../operations/verify-audit.ts'
+import { exportCommand } from './audit-export.ts'
+import {
+  type Answer,
+  type Command,
+  type Given,
+  nextPageLine,
+  operationCommand,
+  pageInput,
+  pageOptions,
+} from './command.ts'
+import { readCheckpointFile, readEvidenceFile, readPublicKeyFiles } from './evidence-file.ts'
+import { exitCodes, usageError } from './failures.ts'
+import type { Shell } from './shell.ts'
+import { fields, table } from './table.ts'
+import type { Terminal } from './terminal.ts'
+import { countText, instantText } from './value-line.ts'
+import { writeFileWhole } from './write-file.ts'
+
+const list = operationCommand({
+  path: 'audit list',
+  operation: listAuditEvents,
+  options: [
+    { usage: '--from <TIME>', text: 'at or after, as 2026-11-30T12:00:00Z' },
+    { usage: '--to <TIME>', text: 'before' },
+    { usage: '--action <ACTION>', text: 'only this action: version.activated' },
+    { usage: '--principal <ID>', text: 'only acts of this principal' },
+    { usage: '--procedure <KEY>', text: 'only acts on this procedure' },
+    { usage: '--entity <ID>', text: 'only acts on what has this id' },
+    ...pageOptions,
+  ],
+  input: (given) => ({
+    ...pageInput(given),
+    from: given.find('from'),
+    to: given.find('to'),
+    action: given.find('action'),
+    principal: given.find('principal'),
+    procedureKey: given.find('procedure'),
+    entityId: given.find('entity'),
+  }),
+  screen: ({ items, nextCursor }, terminal) =>
+    table(
+      terminal,
+      ['EVENT', 'TIME', 'WHO', 'ACTION', 'WHAT'],
+      items.map((item) => [
+        String(item.seq),
+        instantText(item.at) ?? '',
+        item.actorKind === 'human' ? item.actorId : `${item.actorId} (${item.actorKind})`,
+        item.ungoverned ? `${item.action} (ungoverned)` : item.action,
+        item.entityId ?? item.entityKind,
+      ]),
+      'No events.',
+    ) + nextPageLine(terminal, nextCursor),
+})
+
+const verify: Command = {
+  path: 'audit verify',
+  summary: verifyAudit.summary,
+  options: [
+    {
+      usage: '--from <FILE>',
+      text: 'verify an export of evidence or a bundle instead: no database and no settings are needed',
+    },
+    { usage: '--checkpoints <FILE>', text: 'signed ends that were kept elsewhere, as JSON lines' },
+    {
+      usage: '--public-key <FILE...>',
+      text: 'public keys of checkpoints in PEM, besides that of this service',
+    },
+    { usage: '--replay', text: 'make the decisions of every run again as well; not with --from' },
+  ],
+  notes: `It reads everything from the first event on and changes nothing. The exit code is 0 when all of it fits, else 7; the
+first thing that does not fit is named by table and id. What it cannot prove is said as well: without a signed checkpoint,
+above all, that the whole was not rewritten.`,
+  async run(shell, given) {
+    const file = given.find('checkpoints')
+    const checkpoints = file === undefined ? [] : await readCheckpointFile(file)
+    const { pem, keys } = await readPublicKeyFiles(given.list('public-key'))
+    const from = given.find('from')
+    if (from === undefined) {
+      const input = { publicKeys: pem, checkpoints, replay: given.has('replay') }
+      const output = await shell.call(verifyAudit, input, undefined, progress(shell))
+      return verdictAnswer(shell.terminal, output)
+    }
+    if (given.has('replay')) {
+      throw usageError('--replay needs the database.', 'Leave it out, or leave --from out.')
+    }
+    const verifier = new EvidenceVerifier(keys, checkpoints)
+    for await (const line of readEvidenceFile(from)) verifier.take(line)
+    return verdictAnswer(shell.terminal, verifier.finish())
+  },
+}
+
+function verdictAnswer(
+  terminal: Terminal,
+  verdict: EvidenceVerdict & { readonly replayed?: number },
+): Answer {
+  return {
+    output: verdict,
+    screen: verdictScreen(terminal, verdict),
+    exitCode: exitCodes[verdict.ok ? 'done' : 'disagrees'][0],
+  }
+}
+
+function verdictScreen(
+  terminal: Terminal,
+  verdict: EvidenceVerdict & { readonly replayed?: number },
+): string {
+  const { ok, problems, problemCount, counts, provedUpTo, limits, replayed } = verdict
+  const [first, ...others] = problems.map(
+    ({ table: name, id, problem }) => `${name} ${id}: ${problem}`,
+  )
+  return [
+    ok
+      ? terminal.style('good', 'All of it fits.')
+      : terminal.style(
+          'bad',
+          `${countText(problemCount, 'thing')} that ${problemCount === 1 ? 'does' : 'do'} not fit.`,
+        ),
+    fields(terminal, [
+      ['First', first],
+      ['Events', String(counts.events)],
+      ['Versions', `${counts.rows} rows with contracts and times of service`],
+      ['Runs', `${counts.records} records in ${countText(counts.seals, 'seal')}`],
+      ['Erased', counts.erased === 0 ? null : String(counts.erased)],
+      ['Replayed', replayed === undefined || replayed === 0 ? null : String(replayed)],
+      ['Checkpoints', String(counts.checkpoints)],
+      ['Proved', provedUpTo === null ? null : `up to event ${provedUpTo}`],
+    ]),
+    ...others.map((text) => terminal.style('bad', terminal.wrap(text, 0))),
+    ...limits.map((text) => terminal.style('care', terminal.wrap(text, 0))),
+  ].join('\n')
+}
+
+const seal: Command = {
+  path: 'audit seal',
+  summary: sealExecutions.summary,
+  notes: 'Workers do this by themselves every few seconds, for runs whose reply is written.',
+  async run(shell) {
+    const output = await shell.call(sealExecutions, {}, undefined, progress(shell))
+    const done = `${countText(output.records, 'record')} in ${countText(output.seals, 'new seal')}.`
+    return {
+      output,
+      screen: output.isBusy ? `${done} Another process is sealing; look again in a moment.` : done,
+    }
+  },
+}
+
+const checkpoint = operationCommand({
+  path: 'audit checkpoint',
+  operation: makeCheckpoint,
+  notes:
+    'Keep what --json prints, or the checkpoint file, where nobody can write who can write the database.',
+  input: () => ({}),
+  screen: ({ checkpoint: made }) =>
+    made === null
+      ? 'The audit log has no event yet.'
+      : `Event ${made.seq} is signed by key ${made.keyId}.`,
+})
+
+const keygen: Command = {
+  path: 'audit keygen',
+  summary: 'Make a key that signs checkpoints, and print both halves of it',
+  notes: `It stores nothing. Give the private line to the service as STEPWARDEN_CHECKPOINT_KEY, and the public key to whoever
+verifies. A service with a new key signs with that from then on; keep the old public key for what it has signed.`,
+  async run() {
+    const output = newCheckpointKey()
+    const { privateKey, publicKey, keyId } = output
+    return {
+      output,
+      screen: [
+        `Key ${keyId}`,
+        '',
+        'Private, for the environment of the service and nowhere else:',
+        `STEPWARDEN_CHECKPOINT_KEY=${privateKey}`,
+        '',
+        'Public, for whoever verifies:',
+        publicKey.trimEnd(),
+      ].join('\n'),
+    }
+  },
+}
+
+const bundle: Command = {
+  path: 'audit bundle',
+  summary: bundleExecution.summary,
+  arguments: [{ usage: '<ID>', text: 'the id of an execution, exec_…' }],
+  options: [{ usage: '-o, --output <FILE>', text: 'where to write it (default: standard output)' }],
+  notes: "Whoever has it verifies it by 'stepwarden audit verify --from FILE --public-key FILE'.",
+  async run(shell, given) {
+    const id = given.text('ID')
+    const { lines } = await shell.call(bundleExecution, { executionId: id })
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+    return writeOrPrint(shell, given, text, { executionId: id, lines: lines.length })
+  },
+}
+
+async function writeOrPrint(
+  shell: Shell,
+  given: Given,
+  text: string,
+  output: { readonly executionId: string; readonly lines: number },
+): Promise<Answer> {
+  const file = given.find('output')
+  if (file === undefined) {
+    await shell.terminal.printStream(text)
+    return { output: undefined, screen: '', isShown: true }
+  }
+  await writeFileWhole(file, one(text))
+  return { output: { ...output, file }, screen: `${file} proves ${output.executionId}.` }
+}
+
+async function* one(text: string): AsyncGenerator<string> {
+  yield text
+}
+
+/** Tells people on standard error how far a long command is, at most once in two seconds. */
+function progress(shell: Shell): (done: string) => void {
+  let toldAt = performance.now()
+  return (done) => {
+    if (performance.now() - toldAt < 2_000 || shell.terminal.json) return
+    toldAt = performance.now()
+    shell.terminal.notice(`${done} so far.`)
+  }
+}
+
+export const auditCommands: readonly Command[] = [
+  list,
+  verify,
+  seal,
+  checkpoint,
+  keygen,
+  bundle,
+  exportCommand,
+]
