@@ -4,6 +4,7 @@ import { check } from './check-command.ts'
 import type { Command } from './command.ts'
 import { demo } from './demo.ts'
 import { embeddingCommands } from './embedding-commands.ts'
+import { erasureCommands } from './erasure-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { principalCommands } from './principal-commands.ts'
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
   ...principalCommands,
   ...tenantCommands,
   ...auditCommands,
+  ...erasureCommands,
   worker,
   ...serviceCommands,
 ]

@@ -21,6 +21,7 @@ import * as principals from '../../migrations/0019-principals.ts'
 import * as reviews from '../../migrations/0020-reviews.ts'
 import * as seals from '../../migrations/0024-seals.ts'
 import * as checkpoints from '../../migrations/0025-checkpoints.ts'
+import * as erasure from '../../migrations/0026-erasure.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -58,6 +59,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0020-reviews': reviews,
     '0024-seals': seals,
     '0025-checkpoints': checkpoints,
+    '0026-erasure': erasure,
   }),
 )
 

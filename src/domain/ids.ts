@@ -15,6 +15,7 @@ const prefixes = {
   worker: 'work',
   refund: 'rfd',
   message: 'msg',
+  erasure: 'era',
 } as const
 
 export type IdKind = keyof typeof prefixes
