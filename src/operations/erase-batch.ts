@@ -42,7 +42,7 @@ export async function eraseBatch(
     const erasure = await lockErasure(transaction, erasureId, { isWaiting })
     if (erasure === undefined) return undefined
     const ids = await lockEnded(transaction, what.runs)
-    const runs = await listRunRows(transaction, ids)
+    const runs = await listRunRows(transaction, ids, false)
     const concealments = await listConcealments(transaction, ids)
     const digests: Record<string, Readonly<Record<string, string>>> = {}
     const deskKeys: string[] = []
