@@ -537,10 +537,9 @@ async function finishErasures(db: Kysely<unknown>): Promise<void> {
         DELETE FROM public.limit_counters c
           WHERE c.tenant_id = tenant AND c.scope = 'customer' AND c.subject = customer;
       ELSE
-        -- The longest window is a month.
         DELETE FROM public.limit_counters c USING public.tenants t
           WHERE c.tenant_id = tenant AND c.scope = 'customer' AND t.id = tenant
-            AND c.starts_at < at - make_interval(days => t.retention_days + 31);
+            AND c.starts_at + ('1 ' || c.period)::interval < at - make_interval(days => t.retention_days);
       END IF;
       UPDATE public.erasures x SET ended_at = at, customer_salt = NULL
         WHERE x.tenant_id = tenant AND x.id = of_erasure;
@@ -555,10 +554,7 @@ async function finishErasures(db: Kysely<unknown>): Promise<void> {
       END IF;
     END
     $$`.execute(db)
-  await forTheService(
-    db,
-    'public.finish_erasure(text, text, text, timestamptz, text, text)',
-  )
+  await forTheService(db, 'public.finish_erasure(text, text, text, timestamptz, text, text)')
 }
 
 /** How long a tenant keeps the values of its runs. */

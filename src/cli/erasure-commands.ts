@@ -11,7 +11,9 @@ import { countText } from './value-line.ts'
 const erase: Command = {
   path: 'erase',
   summary: eraseCustomer.summary,
-  arguments: [{ usage: '<CUSTOMER>', text: 'the id of the customer, as runs were started with it' }],
+  arguments: [
+    { usage: '<CUSTOMER>', text: 'the id of the customer, as runs were started with it' },
+  ],
   options: [
     {
       usage: '--reason <TEXT>',
@@ -37,7 +39,13 @@ still proves it. Cut off in the middle, the same command carries on.`,
 
 function eraseScreen(
   terminal: Terminal,
-  { erasureId, runs, tickets, unfinished, receipt }: Awaited<ReturnType<typeof eraseCustomer.invoke>>,
+  {
+    erasureId,
+    runs,
+    tickets,
+    unfinished,
+    receipt,
+  }: Awaited<ReturnType<typeof eraseCustomer.invoke>>,
 ): string {
   const what = `${countText(runs, 'run')} and ${countText(tickets, 'ticket')} that no playbook fitted`
   if (erasureId !== null) {

@@ -107,10 +107,7 @@ export function endScreen(terminal: Terminal, run: ShownRun): string {
   return lines.join('\n')
 }
 
-function erasedLines(
-  terminal: Terminal,
-  { erasedAt }: RunOutput['execution'],
-): readonly string[] {
+function erasedLines(terminal: Terminal, { erasedAt }: RunOutput['execution']): readonly string[] {
   if (erasedAt === null) return []
   const text = `${instantText(erasedAt)}: what it held about its customer is gone; 'stepwarden audit verify' proves the rest`
   return [labelled(terminal, 'Erased', text)]

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { TenantDb } from '../db/connect.ts'
 import {
   countErasable,
-  finishErasure,
   findErasureOf,
+  finishErasure,
   insertErasure,
   listErasableRuns,
   listErasableTickets,
@@ -42,7 +42,9 @@ export const eraseCustomer = {
     }),
     output: z.object({
       erasureId: z.string().nullable().describe('null for a dry run'),
-      runs: z.int().describe('Runs that were erased, or would be, with those that they have called'),
+      runs: z
+        .int()
+        .describe('Runs that were erased, or would be, with those that they have called'),
       tickets: z.int().describe('The same of tickets that no playbook fitted'),
       unfinished: z
         .object({ runs: z.array(z.string()), escalations: z.array(z.string()) })
@@ -72,8 +74,7 @@ export const eraseCustomer = {
       }
       refuseUnfinished(customerId, unfinished)
       const erasure =
-        (await findErasureOf(db.kysely, customerId)) ??
-        (await begin(context, customerId, reason))
+        (await findErasureOf(db.kysely, customerId)) ?? (await begin(context, customerId, reason))
       const erasing = {
         principal: caller.principal,
         origin: caller.origin,
@@ -82,10 +83,7 @@ export const eraseCustomer = {
       }
       await eraseAll(context, erasing, customerId)
       // What began meanwhile is in the way as well; the erasure then stays open.
-      refuseUnfinished(
-        customerId,
-        await listUnfinished(db.kysely, customerId, namedUnfinished),
-      )
+      refuseUnfinished(customerId, await listUnfinished(db.kysely, customerId, namedUnfinished))
       const done = await db.kysely.transaction().execute(async (transaction) => {
         const last = await lockErasure(transaction, erasure.id, { isWaiting: true })
         if (last === undefined) return erasure

@@ -2,6 +2,7 @@ import type { AppContext } from '../context.ts'
 import {
   findRetention,
   finishErasure,
+  hasOldCounters,
   insertErasure,
   listErasableRuns,
   listErasableTickets,
@@ -41,6 +42,7 @@ export async function expireRuns(
     if (done === undefined) break
     erased += done.runs + done.tickets
   }
+  if (await hasOldCounters(kysely, subject.endedBefore)) await retentionOf(app, tenantId, days)
   const running = await findRetention(kysely)
   if (running === undefined) return erased
   await kysely.transaction().execute(async (transaction) => {

@@ -33,6 +33,9 @@ export async function noteRead(
       .transaction()
       .execute((transaction) => insertAuditEvent(transaction, { ...entry, at, principal, origin }))
   } catch (error) {
-    app.log.error({ err: error, action, entityId, actorId: principal.id }, 'a read was not recorded')
+    app.log.error(
+      { err: error, action, entityId, actorId: principal.id },
+      'a read was not recorded',
+    )
   }
 }

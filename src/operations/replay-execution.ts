@@ -19,7 +19,9 @@ export const replayExecution = defineOperation({
   input: z.strictObject({ executionId }),
   output: z.object({
     executionId: z.string(),
-    agrees: z.boolean().describe('False of an erased run as well: nothing of it can be decided again'),
+    agrees: z
+      .boolean()
+      .describe('False of an erased run as well: nothing of it can be decided again'),
     erasedAt: instant.nullable().describe('When its values were erased; null: they are there'),
     decisions: z.int().describe('Decisions that were made again and compared'),
     divergence: z

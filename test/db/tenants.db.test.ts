@@ -237,13 +237,17 @@ async function fill(tenant: string): Promise<void> {
     .insertInto('checkpoints')
     .values({ ...own, seq: 1, key_id: 'k', hash: 'h', at: exampleAt, signature: 's' })
     .execute()
-  // Only erasure writes these.
-  await db.asOwner(tenant, (client) =>
-    client.query(`INSERT INTO erased_records VALUES ($1, $2, '{}', now())`, [
-      tenant,
-      `exec_${tenant}`,
-    ]),
-  )
+  await kysely
+    .insertInto('erasures')
+    .values({
+      ...own,
+      id: 'era',
+      kind: 'retention',
+      reason: 'old',
+      started_by: '{}',
+      started_at: exampleAt,
+    })
+    .execute()
   await kysely
     .insertInto('audit_events')
     .values({
@@ -259,6 +263,14 @@ async function fill(tenant: string): Promise<void> {
       ungoverned: false,
     })
     .execute()
+  // Only erasure writes these.
+  await db.asOwner(tenant, async (client) => {
+    await client.query(`INSERT INTO erased_records VALUES ($1, $2, '{}', now(), 'era', 'aud')`, [
+      tenant,
+      `exec_${tenant}`,
+    ])
+    await client.query(`INSERT INTO erased_tickets VALUES ($1, 'esc', 'era', now())`, [tenant])
+  })
 }
 
 describe.each(['application', 'owner'] as const)(
@@ -376,6 +388,7 @@ describe('every table', () => {
         'living_workers',
         'release_executions',
         'tenant_ids',
+        'tenants_with_retention',
         'tenants_to_checkpoint',
         'tenants_to_seal',
         'versions_without_vector',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { listRunRows } from '../../src/db/queries/run-rows.ts'
-import { runFields } from '../../src/domain/record-fields.ts'
 import { customerDigest } from '../../src/domain/erasure.ts'
+import { runFields } from '../../src/domain/record-fields.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { callerOf } from '../support/caller.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -131,9 +131,12 @@ describe('erasing a customer', () => {
       expect(replay.erasedAt).not.toBeNull()
     }
     const { items } = await operations.listExecutions.invoke(app, auditor, {})
-    expect(items.filter(({ erasedAt }) => erasedAt !== null).map(({ id }) => id).sort()).toEqual(
-      [...runs].sort(),
-    )
+    expect(
+      items
+        .filter(({ erasedAt }) => erasedAt !== null)
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual([...runs].sort())
     const shown = await operations.getEscalation.invoke(app, auditor, { escalationId: triage })
     expect(shown.escalation).toMatchObject({
       ticket: null,

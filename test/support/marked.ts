@@ -81,7 +81,13 @@ export async function openMarked(db: TestDatabase, now: () => number): Promise<A
 /** A playbook that is called, one that resolves, and one that asks, calls, writes, and fails at its end. */
 export async function createMarked(app: AppContext): Promise<void> {
   const definitions = [
-    { ...base, key: 'CALLED', internal: true, steps: [look, tell], output: { of: 'input.account' } },
+    {
+      ...base,
+      key: 'CALLED',
+      internal: true,
+      steps: [look, tell],
+      output: { of: 'input.account' },
+    },
     {
       ...base,
       key: 'RESOLVES',
@@ -167,11 +173,10 @@ export async function escalateMarked(app: AppContext, mark: string): Promise<rea
   })
   if (run.execution.status !== 'escalated') throw new Error(JSON.stringify(run))
   const db = app.database.forTenant('default')
-  const [step] = run.steps
-  if (step === undefined) throw new Error('it has steps')
-  const late = { ordinal: 1, stepKey: 'look', iteration: '', kind: 'tool', status: 'completed' }
   await attachLateOutcome(db, id as Id<'execution'>, {
-    ...late,
+    ordinal: 1,
+    stepKey: 'look',
+    iteration: '',
     kind: 'tool',
     status: 'completed',
     tool: 'look',
@@ -179,6 +184,7 @@ export async function escalateMarked(app: AppContext, mark: string): Promise<rea
     input: null,
     output: { name: mark },
     error: null,
+    attempts: null,
     startedAt: 0,
     endedAt: 0,
   })

@@ -124,6 +124,16 @@ export async function listErasableTickets(
   return rows.map(({ id }) => id)
 }
 
+/** Whether there are counters of customers whose window was over before an instant. */
+export async function hasOldCounters(db: Db, before: Date): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    SELECT EXISTS (
+      SELECT FROM limit_counters
+      WHERE scope = 'customer' AND starts_at + ('1 ' || period)::interval < ${before}
+    ) AS found`.execute(db)
+  return rows[0]?.found ?? false
+}
+
 /** How many runs and tickets an erasure would erase. It looks at all runs. */
 export async function countErasable(
   db: Db,
