@@ -388,9 +388,9 @@ describe('every table', () => {
         'living_workers',
         'release_executions',
         'tenant_ids',
-        'tenants_with_retention',
         'tenants_to_checkpoint',
         'tenants_to_seal',
+        'tenants_with_retention',
         'versions_without_vector',
       ]
       expect(others).toEqual(crossing.map((name) => ({ name, owner: databaseRoles.system })))

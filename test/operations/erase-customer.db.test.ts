@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { listRunRows } from '../../src/db/queries/run-rows.ts'
 import { customerDigest } from '../../src/domain/erasure.ts'
+import { digestsOf, tableRows } from '../../src/domain/record.ts'
 import { runFields } from '../../src/domain/record-fields.ts'
+import { EvidenceVerifier } from '../../src/domain/verify-evidence.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { callerOf } from '../support/caller.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -14,6 +16,7 @@ import {
   runMarked,
   triageMarked,
 } from '../support/marked.ts'
+import { tamper } from '../support/tamper.ts'
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
@@ -146,6 +149,90 @@ describe('erasing a customer', () => {
     expect(shown.escalation.erasedAt).not.toBeNull()
     const { rows } = await operations.exportAudit.invoke(app, auditor, { what: 'executions' })
     expect(rows.filter(({ erasedAt }) => erasedAt !== null)).toHaveLength(3)
+  })
+
+  const erasedId = () => `'${[...runs].sort()[0]}'`
+  it.each([
+    [
+      'has a value back',
+      'executions',
+      () => `SET customer_id = 'C-2' WHERE id = ${erasedId()}`,
+      'executions.customer_id',
+    ],
+    [
+      'has other digests',
+      'erased_records',
+      () => `SET digests = '{}' WHERE execution_id = ${erasedId()}`,
+      'not the run that was sealed',
+    ],
+    [
+      'names another event',
+      'erased_records',
+      () =>
+        `SET event_id = (SELECT id FROM audit_events WHERE seq = 1) WHERE execution_id = ${erasedId()}`,
+      'event 1 does not tell of it',
+    ],
+    [
+      'names no event',
+      'erased_records',
+      () => `SET event_id = 'aud_none' WHERE execution_id = ${erasedId()}`,
+      'no event tells of it',
+    ],
+  ])('fails its verification when it %s', async (_how, table, change, expected) => {
+    const undo = await tamper(db, table, (client) => client.query(`UPDATE ${table} ${change()}`))
+    try {
+      const { problems } = await verify()
+      expect(problems.map(({ problem }) => problem).join()).toContain(expected)
+    } finally {
+      await undo()
+    }
+    expect((await verify()).ok).toBe(true)
+  })
+
+  it('is told apart from a run whose values somebody took by hand', async () => {
+    const other = await runMarked(app, 'Forged2')
+    await operations.sealExecutions.invoke(app, auditor, {})
+    const undo = await tamper(db, 'record_salts', (client) =>
+      client.query('DELETE FROM record_salts WHERE execution_id = $1', [other]),
+    )
+    const rows = await listRunRows(kysely, [other], false)
+    const digests = Object.assign(
+      {},
+      ...[...rows.values()].map((run) => digestsOf(tableRows(run), 'f'.repeat(64))),
+    )
+    const forged = await tamper(db, 'erased_records', (client) =>
+      client.query(
+        `INSERT INTO erased_records SELECT tenant_id, $1, $2, erased_at, erasure_id, event_id FROM erased_records LIMIT 1`,
+        [other, JSON.stringify(digests)],
+      ),
+    )
+
+    const { problems } = await verify()
+
+    expect(problems.map(({ problem }) => problem).join()).toContain(
+      'these are not the ones that are',
+    )
+    await forged()
+    await undo()
+    expect((await verify()).ok).toBe(true)
+  })
+
+  it('is proved by its bundle, elsewhere', async () => {
+    const { lines } = await operations.bundleExecution.invoke(app, auditor, {
+      executionId: runs[1],
+    })
+    const judge = (given: typeof lines) => {
+      const verifier = new EvidenceVerifier()
+      for (const line of given) verifier.take(line)
+      return verifier.finish()
+    }
+
+    expect(judge(lines)).toMatchObject({ ok: true, counts: { erased: 1 } })
+    expect(JSON.stringify(lines)).not.toContain(mark)
+    const without = lines.filter(
+      (line) => line.kind !== 'event' || line.event.action !== 'executions.erased',
+    )
+    expect(judge(without).ok).toBe(false)
   })
 
   it('may be repeated, and then finds nothing', async () => {
