@@ -162,7 +162,9 @@ describe('erasing a customer', () => {
     [
       'has other digests',
       'erased_records',
-      () => `SET digests = '{}' WHERE execution_id = ${erasedId()}`,
+      () =>
+        `SET digests = (SELECT jsonb_object_agg(d.key, repeat('0', 64)) FROM jsonb_each(digests) d)
+         WHERE execution_id = ${erasedId()}`,
       'not the run that was sealed',
     ],
     [
