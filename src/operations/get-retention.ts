@@ -10,7 +10,7 @@ export const getRetention = defineOperation({
   input: z.strictObject({}),
   output: z.object({ days: retentionDays }),
   errors: [],
-  roles: ['admin', 'auditor'],
+  roles: ['admin'],
   async run({ db }) {
     return { days: await findRetentionDays(db.kysely, db.tenantId) }
   },

@@ -22,6 +22,7 @@ const acts = {
   'keys, settings, tools': ['admin'],
   'read the audit log, and have it sealed and signed': ['admin', 'auditor'],
   'verify the audit, and take evidence away': ['auditor'],
+  "erase a customer's data": ['admin'],
 } as const satisfies Record<string, readonly Role[]>
 
 const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
@@ -42,12 +43,14 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   deleteDraft: 'write drafts, and try them',
   deprecateVersion: 'review, and decide what serves',
   editDraft: 'write drafts, and try them',
+  eraseCustomer: "erase a customer's data",
   getApproval: 'read procedures and their history',
   getCalendar: 'read procedures and their history',
   getEmbeddings: 'read procedures and their history',
   getEscalation: 'read executions',
   getExecution: 'read executions',
   getProcedure: 'read procedures and their history',
+  getRetention: 'keys, settings, tools',
   getStats: 'read figures',
   holdExecutions: 'keys, settings, tools',
   listEscalations: 'read executions',
@@ -65,6 +68,7 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   revokeKey: 'keys, settings, tools',
   searchProcedures: 'run playbooks, and work on what waits for a person',
   setCalendar: 'keys, settings, tools',
+  setRetention: 'keys, settings, tools',
   setScenarios: 'write drafts, and try them',
   simulateVersion: 'write drafts, and try them',
   startExecution: 'run playbooks, and work on what waits for a person',

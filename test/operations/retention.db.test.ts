@@ -31,7 +31,7 @@ beforeAll(() => createMarked(app))
 
 describe('how long values are kept', () => {
   it('is for ever, until an admin says otherwise, which is written down', async () => {
-    expect(await operations.getRetention.invoke(app, auditor, {})).toEqual({ days: null })
+    expect(await operations.getRetention.invoke(app, admin, {})).toEqual({ days: null })
     expect(await listTenantsWithRetention(db.database)).toEqual([])
 
     await operations.setRetention.invoke(app, admin, { days: 30 })
