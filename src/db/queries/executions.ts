@@ -310,7 +310,7 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
   }
 }
 
-export function toReason(reason: Json | null): Reason | null {
+function toReason(reason: Json | null): Reason | null {
   return reason === null ? null : readReason(reason as unknown as Reason)
 }
 
