@@ -17,6 +17,7 @@ import {
 } from './command.ts'
 import { readCheckpointFile, readEvidenceFile, readPublicKeyFiles } from './evidence-file.ts'
 import { exitCodes, usageError } from './failures.ts'
+import { progress } from './progress.ts'
 import type { Shell } from './shell.ts'
 import { fields, table } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -217,16 +218,6 @@ async function writeOrPrint(
 
 async function* one(text: string): AsyncGenerator<string> {
   yield text
-}
-
-/** Tells people on standard error how far a long command is, at most once in two seconds. */
-function progress(shell: Shell): (done: string) => void {
-  let toldAt = performance.now()
-  return (done) => {
-    if (performance.now() - toldAt < 2_000 || shell.terminal.json) return
-    toldAt = performance.now()
-    shell.terminal.notice(`${done} so far.`)
-  }
 }
 
 export const auditCommands: readonly Command[] = [

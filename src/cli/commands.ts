@@ -7,6 +7,7 @@ import type { Command } from './command.ts'
 import { demo } from './demo.ts'
 import { diff } from './diff-command.ts'
 import { embeddingCommands } from './embedding-commands.ts'
+import { erasureCommands } from './erasure-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { exportProcedures } from './export-command.ts'
@@ -42,6 +43,7 @@ export const commands: readonly Command[] = [
   ...principalCommands,
   ...tenantCommands,
   ...auditCommands,
+  ...erasureCommands,
   worker,
   ...serviceCommands,
 ]

@@ -98,6 +98,7 @@ function escalationScreen(
       ['Assigned', instantText(escalation.assignedAt)],
       ['Resolved', instantText(escalation.resolvedAt)],
       ['Resolution', resolution === null ? null : `${resolution.text} (${resolution.by})`],
+      ['Erased', instantText(escalation.erasedAt)],
     ]),
   ].join('\n')
 }

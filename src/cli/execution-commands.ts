@@ -52,7 +52,7 @@ const list = operationCommand({
       ['EXECUTION', 'END', 'REASON', 'PROCEDURE', 'STARTED', 'DUE'],
       items.map((item) => [
         item.id,
-        endOf(item)[0],
+        item.erasedAt === null ? endOf(item)[0] : `${endOf(item)[0]} (erased)`,
         item.reasonCode ?? '',
         `${item.procedureKey} v${item.versionNumber}`,
         instantText(item.createdAt) ?? '',
@@ -159,7 +159,10 @@ const replay = operationCommand({
   operation: replayExecution,
   arguments: [executionId],
   input: (given) => ({ executionId: given.text('ID') }),
-  screen: ({ agrees, decisions, divergence }, terminal) => {
+  screen: ({ agrees, decisions, divergence, erasedAt }, terminal) => {
+    if (erasedAt !== null) {
+      return `Its values were erased at ${instantText(erasedAt)}, so no decision can be made again. 'stepwarden audit verify' proves what is left.`
+    }
     if (agrees) {
       return `${terminal.style('good', '✓')} The record agrees with its definition: ${countText(decisions, 'decision')} made again, all the same.`
     }
@@ -171,7 +174,8 @@ const replay = operationCommand({
       labelled(terminal, 'Found', divergence?.found ?? ''),
     ].join('\n')
   },
-  exitCode: ({ agrees }) => (agrees ? exitCodes.done[0] : exitCodes.disagrees[0]),
+  exitCode: ({ agrees, erasedAt }) =>
+    agrees || erasedAt !== null ? exitCodes.done[0] : exitCodes.disagrees[0],
 })
 
 export const executionCommands: readonly Command[] = [

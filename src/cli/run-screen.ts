@@ -100,10 +100,17 @@ export function endScreen(terminal: Terminal, run: ShownRun): string {
   const lines = [
     `${label(terminal, 'Outcome')}${terminal.style(tone, end)} ${terminal.style('quiet', `(${execution.id}, ${countText(steps.length, 'step')}${took})`)}`,
     ...reasonLines(terminal, execution.reason),
+    ...erasedLines(terminal, execution),
     ...standingLines(terminal, run),
   ]
   if (reply !== null) lines.push(replyScreen(terminal, reply))
   return lines.join('\n')
+}
+
+function erasedLines(terminal: Terminal, { erasedAt }: RunOutput['execution']): readonly string[] {
+  if (erasedAt === null) return []
+  const text = `${instantText(erasedAt)}: what it held about its customer is gone; 'stepwarden audit verify' proves the rest`
+  return [labelled(terminal, 'Erased', text)]
 }
 
 function reasonLines(terminal: Terminal, reason: Reason | null): readonly string[] {

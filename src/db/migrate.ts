@@ -23,6 +23,7 @@ import * as sources from '../../migrations/0021-sources.ts'
 import * as backtests from '../../migrations/0022-backtests.ts'
 import * as seals from '../../migrations/0024-seals.ts'
 import * as checkpoints from '../../migrations/0025-checkpoints.ts'
+import * as erasure from '../../migrations/0026-erasure.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -62,6 +63,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0022-backtests': backtests,
     '0024-seals': seals,
     '0025-checkpoints': checkpoints,
+    '0026-erasure': erasure,
   }),
 )
 

@@ -41,6 +41,8 @@ export interface Tables {
   seal_cursors: SealCursorsTable
   seal_waiting: SealWaitingTable
   checkpoints: CheckpointsTable
+  erasures: ErasuresTable
+  erased_tickets: ErasedTicketsTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable
@@ -62,6 +64,8 @@ export interface TenantsTable {
   name: string
   /** Working days; null for Monday to Friday. */
   calendar: NullableJsonColumn
+  /** After how many days the values of a run that has ended are erased; null for never. */
+  retention_days: Nullable<number>
   created_at: Date
 }
 
@@ -483,6 +487,8 @@ export interface CoverageGapsTable {
   /** Unique in the tenant, with the hash of the request that came with it. */
   idempotency_key: Nullable<string>
   request_hash: Nullable<string>
+  /** Whose ticket it was, where the caller has said so. */
+  customer_id: Nullable<string>
   created_at: Date
 }
 
@@ -581,6 +587,36 @@ export interface ErasedRecordsTable {
   tenant_id: string
   execution_id: string
   digests: JsonColumn
+  erased_at: Date
+  erasure_id: string
+  /** The event that tells of it, of the same transaction. */
+  event_id: string
+}
+
+/**
+ * An erasure of one customer's data, or of what is older than a tenant keeps. Rows are begun by the service; the owner
+ * functions that erase count in them and end them. docs/decisions/0017-erasure.md.
+ */
+export interface ErasuresTable {
+  tenant_id: string
+  id: string
+  kind: 'customer' | 'retention'
+  reason: string
+  /** SHA-256 over the salt, a colon and the customer's id; the salt goes when the erasure has ended. */
+  customer_digest: Nullable<string>
+  customer_salt: Nullable<string>
+  started_by: JsonColumn
+  started_at: Date
+  run_count: Generated<number>
+  ticket_count: Generated<number>
+  ended_at: Nullable<Date>
+}
+
+/** A ticket that no playbook fitted, and that was erased. */
+export interface ErasedTicketsTable {
+  tenant_id: string
+  escalation_id: string
+  erasure_id: string
   erased_at: Date
 }
 

@@ -64,6 +64,10 @@ function leftOutText(leftOut: number): string {
     : ` ${leftOut} more that do not are left out, because they stand there twice or another procedure has them as a match.`
 }
 
+function unfinishedText(what: string, ids: readonly string[]): string {
+  return ids.length === 0 ? '' : ` ${what}: ${ids.join(', ')}.`
+}
+
 type Problems = { readonly problems: readonly Problem[] }
 
 /**
@@ -448,6 +452,16 @@ const registry = {
     'conflict',
     (d) =>
       `${d.executionId} is not sealed, so there is no proof of it yet. Once it has ended, 'stepwarden audit seal' seals it at once.`,
+    { retryable: true },
+  ),
+  ERASURE_BLOCKED: define<{
+    customerId: string
+    runs: readonly string[]
+    escalations: readonly string[]
+  }>(
+    'conflict',
+    (d) =>
+      `Not all of customer '${d.customerId}' is over:${unfinishedText('runs that go on', d.runs)}${unfinishedText('escalations that nobody has resolved', d.escalations)} Let the runs end or cancel them ('stepwarden executions cancel ID'), resolve the escalations ('stepwarden escalations resolve ID TEXT'), then erase again. What had ended may be erased already.`,
     { retryable: true },
   ),
   EDITOR_FAILED: define<{ editor: string; problem: string }>(

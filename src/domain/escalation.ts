@@ -1,3 +1,4 @@
+import { erasedText } from './erasure.ts'
 import type { EscalateTo } from './step.ts'
 
 /** Why a run did not simply resolve. Each says it to a support agent in words that need no knowledge of the engine. */
@@ -47,6 +48,11 @@ export interface Reason {
   readonly fields?: readonly string[]
   /** Where the hand-over goes, as the nearest `escalateTo` of the definition says. */
   readonly escalateTo?: EscalateTo
+}
+
+/** The reason of a run as it is stored; of one that was erased only its code is left. */
+export function readReason(stored: Partial<Reason> & Pick<Reason, 'code'>): Reason {
+  return { ...stored, message: stored.message ?? erasedText }
 }
 
 export function isReasonCode(code: string): code is ReasonCode {

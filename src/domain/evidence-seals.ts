@@ -86,7 +86,7 @@ export class SealReconciliation {
 
   takeRecord(line: RecordLine): readonly EvidenceProblem[] {
     this.recordCount += 1
-    if (line.salt === undefined) this.erasedCount += 1
+    if (line.salt === undefined && line.of === 'run') this.erasedCount += 1
     const { executionId } = line
     const open = this.#open
     if (open?.line.number !== line.seal) {

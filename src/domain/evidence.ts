@@ -105,6 +105,8 @@ const recordLine = z.object({
   salt: hash.optional(),
   /** In place of values, by path. */
   digests: z.record(z.string(), z.string()).optional(),
+  /** Of an erased run: the number of the event that tells of it. */
+  erasedBy: z.int().optional(),
   path: z
     .array(z.object({ side: z.enum(['left', 'right']), hash }) satisfies z.ZodType<PathStep>)
     .optional(),

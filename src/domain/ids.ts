@@ -16,6 +16,7 @@ const prefixes = {
   worker: 'work',
   refund: 'rfd',
   message: 'msg',
+  erasure: 'era',
 } as const
 
 export type IdKind = keyof typeof prefixes

@@ -194,6 +194,8 @@ export const otherTables: Readonly<Record<string, string>> = {
   record_salts: 'another salt gives other digests',
   erased_records: 'other digests give another record',
   checkpoints: 'signed',
+  erasures: 'every batch of one is an event',
+  erased_tickets: 'named by the event of their erasure',
   procedures: 'key and id are in the record of each version',
   principals: 'their changes are events, and each record has its own principal whole',
   api_keys: 'their changes are events',

@@ -2,6 +2,7 @@ import { type AuditEvent, type AuditHead, findBrokenLink } from './audit.ts'
 import { type Checkpoint, type CheckpointKey, judgeCheckpoint } from './checkpoint.ts'
 import type { EvidenceLine } from './evidence.ts'
 import { ActReconciliation, type EvidenceProblem } from './evidence-acts.ts'
+import { ErasureReconciliation } from './evidence-erasures.ts'
 import { SealReconciliation } from './evidence-seals.ts'
 
 /** What evidence shows. */
@@ -34,7 +35,7 @@ const maxProblems = 20
 
 /**
  * Takes the lines of evidence one by one and says at the end what they show. Its memory grows with the number of versions,
- * activations, seals and checkpoints, not with that of events and runs.
+ * activations, seals, erasures and checkpoints, not with that of events and runs.
  */
 export class EvidenceVerifier {
   readonly #keys: readonly CheckpointKey[]
@@ -44,6 +45,7 @@ export class EvidenceVerifier {
   readonly #checkpoints = new Map<number, Checkpoint[]>()
   readonly #given: readonly Checkpoint[]
   #seals = new SealReconciliation(true)
+  #erasures = new ErasureReconciliation(true)
   #isWhole = true
   #tenant = ''
   #madeAt = ''
@@ -75,6 +77,7 @@ export class EvidenceVerifier {
         this.#tenant = line.tenant
         this.#madeAt = line.madeAt
         this.#seals = new SealReconciliation(this.#isWhole)
+        this.#erasures = new ErasureReconciliation(this.#isWhole)
         for (const checkpoint of this.#given) this.#takeCheckpoint(checkpoint)
         break
       case 'row':
@@ -91,6 +94,7 @@ export class EvidenceVerifier {
         break
       case 'record':
         this.#add(this.#seals.takeRecord(line))
+        this.#add(this.#erasures.takeRecord(line))
         break
       case 'end':
         this.#takeEnd(line)
@@ -112,6 +116,7 @@ export class EvidenceVerifier {
       ])
     }
     this.#add(this.#seals.finish())
+    this.#add(this.#erasures.finish())
     this.#add([...this.#acts.finish(this.#isWhole)])
     this.#judgeRest()
     return {
@@ -192,6 +197,7 @@ export class EvidenceVerifier {
     this.#head = { seq: event.seq, hash: event.hash }
     this.#acts.takeEvent(event)
     this.#add(this.#seals.takeEvent(event))
+    this.#erasures.takeEvent(event)
   }
 
   #takeEnd(end: { readonly seq: number; readonly hash: string | null; readonly unsealed: number }) {

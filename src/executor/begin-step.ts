@@ -82,8 +82,8 @@ function isAsked(node: PlanNode, row: StepRow): boolean {
 
 /** One key for all attempts of a step and all who make them, and never another step's. */
 export function idempotencyKeyOf(
-  { executionId, calledFrom }: ExecutionStart,
-  { stepKey, iteration }: StepRow,
+  { executionId, calledFrom }: Pick<ExecutionStart, 'executionId' | 'calledFrom'>,
+  { stepKey, iteration }: Pick<StepRow, 'stepKey' | 'iteration'>,
 ): string {
   const { rootId, path } = calledFrom ?? { rootId: executionId, path: [] }
   // A list of texts is its own canonical form.

@@ -48,9 +48,10 @@ export const bundleExecution = defineOperation({
       sealNumbers: seals.map(([{ number }]) => number),
       executionId: execution.id,
     })
+    const erasures = seals.flatMap(([, { erasedBy }]) => (erasedBy === undefined ? [] : [erasedBy]))
     const { events, checkpoints } = await stretchesOf(
       kysely,
-      numbers.filter((seq) => seq <= head.seq),
+      [...numbers, ...erasures].sort((a, b) => a - b).filter((seq) => seq <= head.seq),
       head.seq,
     )
     const now = app.clock.now()

@@ -21,6 +21,7 @@ export const escalationOutput = z.object({
   openedAt: instant,
   assignedAt: instant.nullable(),
   resolvedAt: instant.nullable(),
+  erasedAt: instant.nullable().describe('When what it is about was erased; null: it is there'),
 })
 
 /** `now`, in epoch milliseconds, tells what is late: the case goes on until a person has resolved it. */
@@ -34,5 +35,6 @@ export function toEscalationOutput(
     openedAt: escalation.openedAt.toISOString(),
     assignedAt: escalation.assignedAt?.toISOString() ?? null,
     resolvedAt: escalation.resolvedAt?.toISOString() ?? null,
+    erasedAt: escalation.erasedAt?.toISOString() ?? null,
   }
 }

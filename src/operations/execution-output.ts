@@ -31,6 +31,9 @@ export const executionListItem = z.object({
   createdAt: instant,
   ...dueOutput,
   endedAt: instant.nullable(),
+  erasedAt: instant
+    .nullable()
+    .describe('When its personal values were erased; null: they are there'),
 })
 
 const selectionRecord = z
@@ -194,7 +197,7 @@ export type RunDetailOutput = z.infer<typeof runDetailOutput>
 
 /** `now`, in epoch milliseconds, tells what is late. */
 export function toExecutionListItem(
-  item: ExecutionListItem,
+  item: ExecutionListItem & { readonly erasedAt: Date | null },
   now: number,
 ): z.infer<typeof executionListItem> {
   return {
@@ -209,6 +212,7 @@ export function toExecutionListItem(
     createdAt: item.createdAt.toISOString(),
     ...toDueOutput(item, item.endedAt, now),
     endedAt: item.endedAt?.toISOString() ?? null,
+    erasedAt: item.erasedAt?.toISOString() ?? null,
   }
 }
 
@@ -217,12 +221,13 @@ export function toRunOutput(
   rows: readonly StepRow[],
   actions: ReadonlyMap<string, string>,
   reply: StoredReply | undefined,
+  erasedAt: Date | null,
   now: number,
 ): RunOutput {
   const began = execution.startedAt ?? execution.createdAt
   return {
     execution: {
-      ...toExecutionListItem(execution, now),
+      ...toExecutionListItem({ ...execution, erasedAt }, now),
       versionId: execution.versionId,
       definitionHash: execution.definitionHash,
       reason: execution.reason,

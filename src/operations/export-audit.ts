@@ -103,11 +103,13 @@ async function record(
   )
 }
 
+/** Events are never erased, so whose data was exported is not in them, only that it was that of one customer or ticket. */
 function givenOf(filter: Filters): JsonObject {
   return Object.fromEntries(
-    Object.entries(filter).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value] as const],
-    ),
+    Object.entries(filter).flatMap(([name, value]) => {
+      if (value === undefined) return []
+      return [[name, name === 'customerId' || name === 'ticketId' ? true : value] as const]
+    }),
   )
 }
 

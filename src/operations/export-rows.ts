@@ -37,6 +37,7 @@ export function toExportedRun(row: ExportedRun): JsonObject {
     startedAt: time(row.started_at),
     endedAt: time(row.ended_at),
     dueAt: time(row.due_at),
+    erasedAt: time(row.erased_at),
     takeOverCount: row.take_over_count,
     ticket: shown(row.ticket),
     input: shown(row.input),

@@ -4,6 +4,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { defineOperation } from './define.ts'
 import { escalationOutput, toEscalationOutput } from './escalation-output.ts'
 import { runDetailOutput } from './execution-output.ts'
+import { noteRead } from './note-read.ts'
 import { readRunDetail } from './read-run.ts'
 import { escalationId } from './shapes.ts'
 
@@ -20,10 +21,9 @@ export const getEscalation = defineOperation({
     if (escalation === undefined) {
       throw new ServiceError('ESCALATION_NOT_FOUND', { escalationId: input.escalationId })
     }
-    const { executionId } = escalation
-    return {
-      escalation: toEscalationOutput(escalation, context.app.clock.now()),
-      run: executionId === null ? null : await readRunDetail(context, executionId),
-    }
+    const { id, executionId } = escalation
+    const run = executionId === null ? null : await readRunDetail(context, executionId)
+    await noteRead(context, { action: 'escalation.read', entityKind: 'escalation', id })
+    return { escalation: toEscalationOutput(escalation, context.app.clock.now()), run }
   },
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from './define.ts'
 import { runDetailOutput } from './execution-output.ts'
+import { noteRead } from './note-read.ts'
 import { readRunDetail } from './read-run.ts'
 import { executionId } from './shapes.ts'
 
@@ -11,5 +12,10 @@ export const getExecution = defineOperation({
   output: runDetailOutput,
   errors: ['EXECUTION_NOT_FOUND'],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
-  run: (context, input) => readRunDetail(context, input.executionId),
+  async run(context, input) {
+    const { executionId: id } = input
+    const run = await readRunDetail(context, id)
+    await noteRead(context, { action: 'execution.read', entityKind: 'execution', id })
+    return run
+  },
 })

@@ -3,6 +3,7 @@ import { listEscalations as listRows } from '../db/queries/escalations.ts'
 import { defineOperation } from './define.ts'
 import { overdueFilter } from './due-output.ts'
 import { escalationOutput, toEscalationOutput } from './escalation-output.ts'
+import { noteRead } from './note-read.ts'
 import { nextCursor, page } from './shapes.ts'
 
 /** A page of escalations and triage items, newest first. */
@@ -18,7 +19,8 @@ export const listEscalations = defineOperation({
   output: z.object({ items: z.array(escalationOutput), nextCursor }),
   errors: [],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
-  async run({ app, db }, { limit, cursor, overdue, ...filters }) {
+  async run(context, { limit, cursor, overdue, ...filters }) {
+    const { app, db } = context
     const now = app.clock.now()
     const rows = await listRows(db.kysely, {
       ...filters,
@@ -27,6 +29,7 @@ export const listEscalations = defineOperation({
       ...(overdue && { overdueAt: new Date(now) }),
     })
     const items = rows.slice(0, limit)
+    await noteRead(context, { action: 'escalations.listed', entityKind: 'tenant' })
     return {
       items: items.map((item) => toEscalationOutput(item, now)),
       nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null,

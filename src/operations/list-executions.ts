@@ -3,6 +3,7 @@ import { listExecutions as listRows } from '../db/queries/executions.ts'
 import { defineOperation } from './define.ts'
 import { overdueFilter } from './due-output.ts'
 import { executionListItem, toExecutionListItem } from './execution-output.ts'
+import { noteRead } from './note-read.ts'
 import { nextCursor, page, procedureKey } from './shapes.ts'
 
 /** A page of executions, newest first. */
@@ -18,7 +19,8 @@ export const listExecutions = defineOperation({
   output: z.object({ items: z.array(executionListItem), nextCursor }),
   errors: [],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
-  async run({ app, db }, { limit, cursor, overdue, ...filters }) {
+  async run(context, { limit, cursor, overdue, ...filters }) {
+    const { app, db } = context
     const now = app.clock.now()
     const rows = await listRows(db.kysely, {
       ...filters,
@@ -27,6 +29,7 @@ export const listExecutions = defineOperation({
       ...(overdue && { overdueAt: new Date(now) }),
     })
     const items = rows.slice(0, limit)
+    await noteRead(context, { action: 'executions.listed', entityKind: 'tenant' })
     return {
       items: items.map((item) => toExecutionListItem(item, now)),
       nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null,

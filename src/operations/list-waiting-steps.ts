@@ -10,6 +10,7 @@ import { withoutMarks } from '../domain/sensitive-value.ts'
 import { walkSteps } from '../domain/step.ts'
 import { defineOperation } from './define.ts'
 import { dueOutput, overdueFilter, toDueOutput } from './due-output.ts'
+import { noteRead } from './note-read.ts'
 import { anyJson, executionId, nextCursor, page, procedureKey } from './shapes.ts'
 import { type SaidOutput, toExchangeOutput } from './step-output.ts'
 
@@ -55,7 +56,9 @@ export const listWaitingSteps = defineOperation({
   }),
   errors: [],
   roles,
-  async run({ app, caller: { principal }, db }, { limit, cursor, mine, overdue, executionId: id }) {
+  async run(context, { limit, cursor, mine, overdue, executionId: id }) {
+    const { app, caller, db } = context
+    const { principal } = caller
     const now = app.clock.now()
     const own = [...principal.roles, ...principal.groups.map((group) => `group:${group}`)]
     const forCustomer = principal.roles.includes('agent') || principal.roles.includes('admin')
@@ -69,6 +72,7 @@ export const listWaitingSteps = defineOperation({
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     const answers = await listAnswers(db.kysely, shown)
+    await noteRead(context, { action: 'waiting_steps.listed', entityKind: 'tenant' })
     return {
       items: shown.map((row, index) => {
         const {

@@ -130,7 +130,11 @@ async function readSeal(
   withApart: boolean,
 ): Promise<EvidencePage> {
   const { after, seals: upTo } = place
-  const lines = await listSealLines(db, { after, upTo }, withApart)
+  // One moment for all rows of a seal: of a run that is erased just now, else, some would be from before and some from after.
+  const lines = await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute((transaction) => listSealLines(transaction, { after, upTo }, withApart))
   const [seal] = lines
   if (seal?.kind === 'seal') return { lines, next: { ...place, after: seal.number } }
   const end = {

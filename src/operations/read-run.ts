@@ -1,6 +1,7 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb, Transaction } from '../db/connect.ts'
 import { listExecutionActs } from '../db/queries/audit.ts'
+import { findErasedAt } from '../db/queries/erasures.ts'
 import {
   type Execution,
   findExecution,
@@ -32,8 +33,8 @@ export async function readRun(
   const plan = await planOfExecution(app, db, execution)
   const actions = new Map([...plan.nodes.values()].map(({ key, step }) => [key, step.action]))
   const rows = await listSteps(db.kysely, id)
-  const reply = await replyOf(app, db, execution)
-  const run = toRunOutput(execution, rows, actions, reply, app.clock.now())
+  const { reply, erasedAt } = await replyOf(app, db, execution)
+  const run = toRunOutput(execution, rows, actions, reply, erasedAt, app.clock.now())
   if (!rows.some(({ status }) => status === 'waiting')) return run
   const told = rows.map((row) => toWaitOutput(plan, caller.principal, execution, row, rows))
   return { ...run, steps: run.steps.map((step, index) => ({ ...step, ...told[index] })) }
@@ -86,19 +87,26 @@ export async function lockGoing(transaction: Transaction, id: Id<'execution'>): 
   return execution
 }
 
-/** The stored reply. A process that died right after the end of a run left none: it is made now, from the record. */
+/**
+ * The stored reply, and when it was erased with its run. A process that died right after the end of a run left none: it is
+ * made now, from the record.
+ */
 async function replyOf(
   app: AppContext,
   db: TenantDb,
   { id, status }: Execution,
-): Promise<StoredReply | undefined> {
+): Promise<{ readonly reply: StoredReply | undefined; readonly erasedAt: Date | null }> {
   const stored = await findReply(db.kysely, id)
-  if (stored !== undefined || !isExecutionEnded(status)) return stored
+  // A reply is never empty, so that no other run is asked about.
+  const isWhole = stored !== undefined && stored.text !== ''
+  if (isWhole || !isExecutionEnded(status)) return { reply: stored, erasedAt: null }
+  const erasedAt = await findErasedAt(db.kysely, id)
+  if (erasedAt !== undefined) return { reply: undefined, erasedAt }
   try {
     await replyToExecution(app, db, id)
   } catch (error) {
     // Nobody can tell any more what may be said of such a run; what is left of it is shown.
     if (!isServiceError(error, 'SENSITIVE_VALUE_LOST')) throw error
   }
-  return findReply(db.kysely, id)
+  return { reply: await findReply(db.kysely, id), erasedAt: null }
 }

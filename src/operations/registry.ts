@@ -19,6 +19,7 @@ import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { diffVersions } from './diff-versions.ts'
 import { editDraft } from './edit-draft.ts'
+import { eraseCustomer } from './erase-customer.ts'
 import { exportAudit } from './export-audit.ts'
 import { getApproval } from './get-approval.ts'
 import { getBacktest } from './get-backtest.ts'
@@ -28,6 +29,7 @@ import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
 import { getInsights } from './get-insights.ts'
 import { getProcedure } from './get-procedure.ts'
+import { getRetention } from './get-retention.ts'
 import { getStats } from './get-stats.ts'
 import { holdExecutions } from './hold-executions.ts'
 import { listAuditEvents } from './list-audit-events.ts'
@@ -50,6 +52,7 @@ import { revokeKey } from './revoke-key.ts'
 import { sealExecutions } from './seal-executions.ts'
 import { searchProcedures } from './search-procedures.ts'
 import { setCalendar } from './set-calendar.ts'
+import { setRetention } from './set-retention.ts'
 import { setScenarios } from './set-scenarios.ts'
 import { simulateVersion } from './simulate-version.ts'
 import { startExecution } from './start-execution.ts'
@@ -115,4 +118,7 @@ export const operations = {
   makeCheckpoint,
   sealExecutions,
   verifyAudit,
+  eraseCustomer,
+  getRetention,
+  setRetention,
 } as const

@@ -80,12 +80,13 @@ async function openTriage(
   request: RunRequest & { readonly ticket: Ticket },
   { candidates, model }: Selection,
 ): Promise<string> {
-  const { ticket, idempotencyKey } = request
+  const { ticket, customerId, idempotencyKey } = request
   const find = () => findRepeatedTriage(db.kysely, request)
   const item = {
     tenantId: db.tenantId,
     reason: reasonOf('no_procedure'),
     ticket,
+    customerId: customerId ?? null,
     candidates,
     model,
     idempotencyKey: idempotencyKey ?? null,

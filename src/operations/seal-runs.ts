@@ -33,6 +33,8 @@ export interface Sealing {
    * cursor, and without a reply only five minutes after their end.
    */
   readonly everything: boolean
+  /** Of everything only these, without late replies: what is about to be erased. */
+  readonly among?: readonly string[]
 }
 
 /** The most records in one seal. An embedded database does nothing else while it is made. */
@@ -64,7 +66,7 @@ export async function sealRuns(
     const now = app.clock.now()
     const size = sealSize[app.database.kind]
     const found = await (sealing.everything
-      ? findAll(transaction, cursor, { now, size })
+      ? findAll(transaction, cursor, { now, size }, sealing.among)
       : findNext(transaction, cursor, { now, size }))
     const records = [
       ...(await recordsOfRuns(transaction, found.runs)),
@@ -118,11 +120,12 @@ async function findAll(
   transaction: Transaction,
   cursor: SealCursor,
   { now, size }: Round,
+  among: readonly string[] | undefined,
 ): Promise<Found> {
   const endedBefore = new Date(now + 1)
   return {
-    runs: await listSealable(transaction, { after: '', endedBefore, limit: size }),
-    replies: await listAllLateReplies(transaction, size),
+    runs: await listSealable(transaction, { after: '', endedBefore, limit: size, among }),
+    replies: among === undefined ? await listAllLateReplies(transaction, size) : [],
     cursor: { ...cursor, upTo: cursor.walkedTo },
   }
 }

@@ -3,6 +3,7 @@ import type { AppContext } from '../context.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { lookAfterAudit } from './audit-chore.ts'
 import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
+import { lookAfterRetention } from './retention-chore.ts'
 
 /** How a process works on the executions that nobody has. */
 export interface WorkOptions {
@@ -149,7 +150,10 @@ export function startWorking(
   }
 
   const looping = loop()
-  const lookingAfter = lookAfterAudit(app, stopping.signal)
+  const lookingAfter = Promise.all([
+    lookAfterAudit(app, stopping.signal),
+    lookAfterRetention(app, stopping.signal),
+  ])
   return {
     async stop(graceMs = 10_000) {
       stopping.abort()

@@ -15,6 +15,7 @@ export const shownExecution: RunOutput['execution'] = {
   dueSoon: false,
   overdue: false,
   endedAt: '2026-05-03T10:11:13.000Z',
+  erasedAt: null,
   versionId: 'ver_0123456789abcdefghjkm',
   definitionHash: 'x',
   reason: null,

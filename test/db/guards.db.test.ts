@@ -232,7 +232,7 @@ const attacks: Readonly<Record<string, string>> = {
   'deletes a reply': `DELETE FROM replies`,
   'changes an audit event': `UPDATE audit_events SET action = 'version.delete'`,
   'deletes an audit event': `DELETE FROM audit_events`,
-  'truncates the audit log': `TRUNCATE audit_events`,
+  'truncates the audit log': `TRUNCATE audit_events CASCADE`,
   'replaces an audit event by an upsert': `${insertAuditEvent('aud_1')}
     ON CONFLICT (tenant_id, id) DO UPDATE SET action = 'version.delete'`,
   'forges the hash of an audit event': insertAuditEvent('new', ', hash', `, '${sha256('forged')}'`),

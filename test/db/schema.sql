@@ -94,23 +94,6 @@ TABLE audit_heads
   GRANT SELECT TO stepwarden_app
   GRANT SELECT (tenant_id, seq) TO stepwarden_system
 
-TABLE checkpoints
-  tenant_id text COLLATE "C" NOT NULL
-  seq bigint NOT NULL
-  key_id text COLLATE "C" NOT NULL
-  hash text COLLATE "C" NOT NULL
-  at timestamp(3) with time zone NOT NULL
-  signature text NOT NULL
-  CONSTRAINT checkpoints_pkey PRIMARY KEY (tenant_id, seq, key_id)
-  CONSTRAINT checkpoints_seq_check CHECK ((seq >= 1))
-  CONSTRAINT checkpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
-  CREATE TRIGGER checkpoints_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was signed never changes.')
-  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
-  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
-  GRANT INSERT TO stepwarden_app
-  GRANT SELECT TO stepwarden_app
-  GRANT SELECT (tenant_id, seq, at) TO stepwarden_system
-
 TABLE backtest_runs
   tenant_id text COLLATE "C" NOT NULL
   backtest_id text COLLATE "C" NOT NULL
@@ -167,6 +150,23 @@ TABLE backtests
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (state, done_count, next_before, tally, ended_at) TO stepwarden_app
 
+TABLE checkpoints
+  tenant_id text COLLATE "C" NOT NULL
+  seq bigint NOT NULL
+  key_id text COLLATE "C" NOT NULL
+  hash text COLLATE "C" NOT NULL
+  at timestamp(3) with time zone NOT NULL
+  signature text NOT NULL
+  CONSTRAINT checkpoints_pkey PRIMARY KEY (tenant_id, seq, key_id)
+  CONSTRAINT checkpoints_seq_check CHECK ((seq >= 1))
+  CONSTRAINT checkpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER checkpoints_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was signed never changes.')
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT SELECT (tenant_id, seq, at) TO stepwarden_system
+
 TABLE coverage_gaps
   tenant_id text COLLATE "C" NOT NULL
   id text COLLATE "C" NOT NULL
@@ -177,13 +177,15 @@ TABLE coverage_gaps
   created_at timestamp(3) with time zone NOT NULL
   idempotency_key text
   request_hash text
+  customer_id text
   CONSTRAINT coverage_gaps_candidates_check CHECK ((jsonb_typeof(candidates) = 'array'::text))
   CONSTRAINT coverage_gaps_pkey PRIMARY KEY (tenant_id, id)
   CONSTRAINT coverage_gaps_request CHECK (((idempotency_key IS NULL) = (request_hash IS NULL)))
   CONSTRAINT coverage_gaps_tenant_id_escalation_id_fkey FOREIGN KEY (tenant_id, escalation_id) REFERENCES escalations(tenant_id, id)
   CONSTRAINT coverage_gaps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE UNIQUE INDEX coverage_gaps_idempotency ON coverage_gaps USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
-  CREATE TRIGGER coverage_gaps_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON coverage_gaps FOR EACH STATEMENT EXECUTE FUNCTION refuse('A gap in coverage stays as it was found.')
+  CREATE TRIGGER coverage_gaps_erased AFTER UPDATE ON coverage_gaps FOR EACH ROW EXECUTE FUNCTION guard_gap()
+  CREATE TRIGGER coverage_gaps_kept BEFORE DELETE OR TRUNCATE ON coverage_gaps FOR EACH STATEMENT EXECUTE FUNCTION refuse('A gap in coverage stays as it was found.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -247,12 +249,59 @@ TABLE erased_records
   execution_id text COLLATE "C" NOT NULL
   digests jsonb NOT NULL
   erased_at timestamp(3) with time zone NOT NULL
+  erasure_id text COLLATE "C" NOT NULL
+  event_id text COLLATE "C" NOT NULL
   CONSTRAINT erased_records_digests_check CHECK ((jsonb_typeof(digests) = 'object'::text))
   CONSTRAINT erased_records_pkey PRIMARY KEY (tenant_id, execution_id)
+  CONSTRAINT erased_records_tenant_id_erasure_id_fkey FOREIGN KEY (tenant_id, erasure_id) REFERENCES erasures(tenant_id, id)
+  CONSTRAINT erased_records_tenant_id_event_id_fkey FOREIGN KEY (tenant_id, event_id) REFERENCES audit_events(tenant_id, id) DEFERRABLE INITIALLY DEFERRED
   CONSTRAINT erased_records_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE TRIGGER erased_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
+
+TABLE erased_tickets
+  tenant_id text COLLATE "C" NOT NULL
+  escalation_id text COLLATE "C" NOT NULL
+  erasure_id text COLLATE "C" NOT NULL
+  erased_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT erased_tickets_pkey PRIMARY KEY (tenant_id, escalation_id)
+  CONSTRAINT erased_tickets_tenant_id_erasure_id_fkey FOREIGN KEY (tenant_id, erasure_id) REFERENCES erasures(tenant_id, id)
+  CREATE TRIGGER erased_tickets_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_tickets FOR EACH STATEMENT EXECUTE FUNCTION refuse('That something was erased is never forgotten.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT SELECT TO stepwarden_app
+
+TABLE erasures
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  kind text NOT NULL
+  reason text NOT NULL
+  customer_digest text COLLATE "C"
+  customer_salt text COLLATE "C"
+  started_by jsonb NOT NULL
+  started_at timestamp(3) with time zone NOT NULL
+  run_count integer NOT NULL DEFAULT 0
+  ticket_count integer NOT NULL DEFAULT 0
+  ended_at timestamp(3) with time zone
+  CONSTRAINT erasures_check CHECK (((kind = 'customer'::text) = (customer_digest IS NOT NULL)))
+  CONSTRAINT erasures_check1 CHECK ((((kind = 'customer'::text) AND (ended_at IS NULL)) = (customer_salt IS NOT NULL)))
+  CONSTRAINT erasures_customer_digest_check CHECK ((customer_digest ~ '^[0-9a-f]{64}$'::text))
+  CONSTRAINT erasures_customer_salt_check CHECK ((customer_salt ~ '^[0-9a-f]{64}$'::text))
+  CONSTRAINT erasures_kind_check CHECK ((kind = ANY (ARRAY['customer'::text, 'retention'::text])))
+  CONSTRAINT erasures_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT erasures_reason_check CHECK ((reason <> ''::text))
+  CONSTRAINT erasures_run_count_check CHECK ((run_count >= 0))
+  CONSTRAINT erasures_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT erasures_ticket_count_check CHECK ((ticket_count >= 0))
+  CREATE UNIQUE INDEX erasures_one_retention ON erasures USING btree (tenant_id) WHERE ((kind = 'retention'::text) AND (ended_at IS NULL))
+  CREATE INDEX erasures_running ON erasures USING btree (tenant_id, id) WHERE (ended_at IS NULL)
+  CREATE TRIGGER erasures_ended BEFORE UPDATE ON erasures FOR EACH ROW WHEN ((old.ended_at IS NOT NULL)) EXECUTE FUNCTION refuse('An erasure that is over erases nothing more.')
+  CREATE TRIGGER erasures_identity BEFORE UPDATE OF tenant_id, id, kind, reason, customer_digest, started_by, started_at ON erasures FOR EACH ROW EXECUTE FUNCTION refuse('What an erasure was begun with never changes.')
+  CREATE TRIGGER erasures_kept BEFORE DELETE OR TRUNCATE ON erasures FOR EACH STATEMENT EXECUTE FUNCTION refuse('That something was erased is never forgotten.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT (tenant_id, id, kind, reason, customer_digest, customer_salt, started_by, started_at) TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (id) TO stepwarden_app
 
 TABLE escalations
   tenant_id text COLLATE "C" NOT NULL
@@ -281,9 +330,10 @@ TABLE escalations
   CREATE UNIQUE INDEX escalations_one_per_execution ON escalations USING btree (tenant_id, execution_id) WHERE (execution_id IS NOT NULL)
   CREATE INDEX escalations_unknown ON escalations USING btree (tenant_id) WHERE ((status <> 'resolved'::text) AND (reason_code = ANY (ARRAY['outcome_unknown'::text, 'recovery_exhausted'::text, 'internal_error'::text])))
   CREATE INDEX escalations_unresolved ON escalations USING btree (tenant_id, queue, opened_at) WHERE (status <> 'resolved'::text)
-  CREATE TRIGGER escalations_identity BEFORE UPDATE OF tenant_id, id, execution_id, reason, ticket, opened_at ON escalations FOR EACH ROW EXECUTE FUNCTION refuse('Why an escalation was opened never changes.')
+  CREATE TRIGGER escalations_identity BEFORE UPDATE OF tenant_id, id, execution_id, reason, ticket, opened_at ON escalations FOR EACH ROW EXECUTE FUNCTION guard_escalation()
   CREATE TRIGGER escalations_kept BEFORE DELETE OR TRUNCATE ON escalations FOR EACH STATEMENT EXECUTE FUNCTION refuse('An escalation is never deleted.')
-  CREATE TRIGGER escalations_resolved BEFORE UPDATE OF queue, priority, status, assignee, resolution, assigned_at, resolved_at ON escalations FOR EACH ROW WHEN ((old.status = 'resolved'::text)) EXECUTE FUNCTION refuse('A resolved escalation stays as it was resolved.')
+  CREATE TRIGGER escalations_late BEFORE UPDATE OF late_outcomes ON escalations FOR EACH ROW EXECUTE FUNCTION guard_escalation()
+  CREATE TRIGGER escalations_resolved BEFORE UPDATE OF queue, priority, status, assignee, resolution, assigned_at, resolved_at ON escalations FOR EACH ROW WHEN ((old.status = 'resolved'::text)) EXECUTE FUNCTION guard_escalation()
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -345,9 +395,9 @@ TABLE executions WITH (fillfactor=80)
   CREATE TRIGGER executions_called_from AFTER UPDATE OF parent_id, parent_ordinal, root_id, call_path, calendar, pins ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_changed AFTER UPDATE ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_change()
   CREATE TRIGGER executions_due_date AFTER UPDATE OF due_at, due_warn_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
-  CREATE TRIGGER executions_identity AFTER UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of, idempotency_key, request_hash, pins, tool_contracts, created_at ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
+  CREATE TRIGGER executions_identity AFTER UPDATE OF tenant_id, id, procedure_id, procedure_key, version_id, version_number, definition_hash, semantics_version, durability, mode, input, ticket, context, customer_id, ticket_id, requester, on_behalf_of, idempotency_key, request_hash, pins, tool_contracts, created_at ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_identity()
   CREATE TRIGGER executions_kept BEFORE DELETE OR TRUNCATE ON executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('An execution is never deleted.')
-  CREATE TRIGGER executions_origin AFTER UPDATE OF selection, input_sources ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
+  CREATE TRIGGER executions_origin AFTER UPDATE OF selection, input_sources ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_identity()
   CREATE TRIGGER executions_started BEFORE INSERT ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_start()
   POLICY system_moves FOR w TO stepwarden_system USING true WITH CHECK -
   POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
@@ -523,7 +573,8 @@ TABLE record_salts
   CONSTRAINT record_salts_pkey PRIMARY KEY (tenant_id, execution_id)
   CONSTRAINT record_salts_salt_check CHECK ((salt ~ '^[0-9a-f]{64}$'::text))
   CONSTRAINT record_salts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
-  CREATE TRIGGER record_salts_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON record_salts FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
+  CREATE TRIGGER record_salts_erased AFTER DELETE ON record_salts FOR EACH ROW EXECUTE FUNCTION guard_salt()
+  CREATE TRIGGER record_salts_kept BEFORE UPDATE OR TRUNCATE ON record_salts FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -540,7 +591,8 @@ TABLE replies
   CONSTRAINT replies_pkey PRIMARY KEY (tenant_id, execution_id)
   CONSTRAINT replies_source_check CHECK ((source = ANY (ARRAY['built_in'::text, 'model'::text])))
   CONSTRAINT replies_tenant_id_execution_id_fkey FOREIGN KEY (tenant_id, execution_id) REFERENCES executions(tenant_id, id)
-  CREATE TRIGGER replies_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON replies FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sent never changes.')
+  CREATE TRIGGER replies_kept BEFORE DELETE OR TRUNCATE ON replies FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sent never changes.')
+  CREATE TRIGGER replies_written AFTER INSERT OR UPDATE ON replies FOR EACH ROW EXECUTE FUNCTION guard_reply()
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -665,7 +717,8 @@ TABLE sensitive_values
   salt text COLLATE "C" NOT NULL
   value text COLLATE "C" NOT NULL
   CONSTRAINT sensitive_values_pkey PRIMARY KEY (tenant_id, execution_id, ordinal, part, pointer)
-  CREATE TRIGGER sensitive_values_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON sensitive_values FOR EACH STATEMENT EXECUTE FUNCTION refuse('A sensitive value never changes.')
+  CREATE TRIGGER sensitive_values_erased AFTER UPDATE ON sensitive_values FOR EACH ROW EXECUTE FUNCTION guard_sensitive_value()
+  CREATE TRIGGER sensitive_values_kept BEFORE DELETE OR TRUNCATE ON sensitive_values FOR EACH STATEMENT EXECUTE FUNCTION refuse('A sensitive value never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -691,7 +744,7 @@ TABLE step_executions WITH (fillfactor=90)
   CONSTRAINT step_executions_pkey PRIMARY KEY (tenant_id, execution_id, ordinal)
   CREATE TRIGGER step_executions_added BEFORE INSERT ON step_executions FOR EACH ROW EXECUTE FUNCTION guard_step()
   CREATE TRIGGER step_executions_changed AFTER UPDATE ON step_executions FOR EACH ROW EXECUTE FUNCTION guard_step()
-  CREATE TRIGGER step_executions_identity BEFORE UPDATE OF tenant_id, execution_id, ordinal, step_key, iteration, kind, input, tool, started_at ON step_executions FOR EACH ROW EXECUTE FUNCTION refuse('What a step was begun with never changes.')
+  CREATE TRIGGER step_executions_identity BEFORE UPDATE OF tenant_id, execution_id, ordinal, step_key, iteration, kind, input, tool, started_at ON step_executions FOR EACH ROW EXECUTE FUNCTION guard_step_identity()
   CREATE TRIGGER step_executions_kept BEFORE DELETE OR TRUNCATE ON step_executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('A step of an execution is never deleted.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
@@ -703,16 +756,18 @@ TABLE tenants
   name text NOT NULL
   created_at timestamp(3) with time zone NOT NULL
   calendar jsonb
+  retention_days integer
   CONSTRAINT tenants_id_check CHECK ((id ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text))
   CONSTRAINT tenants_pkey PRIMARY KEY (id)
+  CONSTRAINT tenants_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 36500)))
   CREATE TRIGGER tenants_identity BEFORE UPDATE OF id, created_at ON tenants FOR EACH ROW EXECUTE FUNCTION refuse('The id of a tenant never changes.')
   CREATE TRIGGER tenants_kept BEFORE DELETE OR TRUNCATE ON tenants FOR EACH STATEMENT EXECUTE FUNCTION refuse('A tenant is never deleted.')
   POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (name, calendar) TO stepwarden_app
-  GRANT SELECT (id) TO stepwarden_system
+  GRANT UPDATE (name, calendar, retention_days) TO stepwarden_app
+  GRANT SELECT (id, retention_days) TO stepwarden_system
 
 TABLE tool_contracts
   tenant_id text COLLATE "C" NOT NULL
@@ -941,6 +996,128 @@ AS $function$
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
+FUNCTION public.erase_runs(of_erasure text, event_id text, at timestamp with time zone, actor text, origin text, digests jsonb, tickets text[], desk_keys text[], OUT run_count integer, OUT ticket_count integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    #variable_conflict use_variable
+    DECLARE
+      tenant CONSTANT text := current_setting('stepwarden.tenant', true);
+      erasure public.erasures;
+      asked CONSTANT text[] := ARRAY(SELECT jsonb_object_keys(digests));
+      runs text[];
+      opened text[];
+    BEGIN
+      SELECT * INTO erasure FROM public.erasures x
+        WHERE x.tenant_id = tenant AND x.id = of_erasure AND x.ended_at IS NULL FOR UPDATE;
+      IF NOT FOUND THEN
+        PERFORM public.refuse_row('erasures', 'erasures_running', 'restrict_violation',
+          'Only an erasure that is running erases anything.');
+      END IF;
+      -- From here on nothing is added to them.
+      PERFORM FROM public.executions e WHERE e.tenant_id = tenant AND e.id = ANY (asked) ORDER BY e.id FOR UPDATE;
+      PERFORM FROM public.escalations x
+        WHERE x.tenant_id = tenant AND (x.execution_id = ANY (asked) OR x.id = ANY (tickets)) ORDER BY x.id FOR UPDATE;
+
+      WITH erased AS (
+        INSERT INTO public.erased_records (tenant_id, execution_id, digests, erased_at, erasure_id, event_id)
+        SELECT tenant, d.key, d.value, at, of_erasure, event_id FROM jsonb_each(digests) d ORDER BY d.key
+        ON CONFLICT DO NOTHING
+        RETURNING execution_id
+      ) SELECT coalesce(array_agg(e.execution_id ORDER BY e.execution_id), '{}') INTO runs FROM erased e;
+      WITH erased AS (
+        INSERT INTO public.erased_tickets (tenant_id, escalation_id, erasure_id, erased_at)
+        SELECT tenant, t, of_erasure, at FROM unnest(tickets) t ORDER BY t
+        ON CONFLICT DO NOTHING
+        RETURNING escalation_id
+      ) SELECT coalesce(array_agg(e.escalation_id ORDER BY e.escalation_id), '{}') INTO opened FROM erased e;
+      run_count := cardinality(runs);
+      ticket_count := cardinality(opened);
+      IF run_count + ticket_count = 0 THEN RETURN; END IF;
+
+      IF EXISTS (
+        SELECT FROM unnest(runs) r LEFT JOIN public.executions e ON e.tenant_id = tenant AND e.id = r
+        WHERE e.ended_at IS NULL
+          OR EXISTS (
+            SELECT FROM public.executions p WHERE p.tenant_id = tenant AND p.id = e.root_id AND p.ended_at IS NULL)
+          OR NOT EXISTS (SELECT FROM public.record_salts s WHERE s.tenant_id = tenant AND s.execution_id = r)
+          OR EXISTS (
+            SELECT FROM public.escalations x
+            WHERE x.tenant_id = tenant AND x.execution_id = r AND x.status <> 'resolved')
+          OR CASE erasure.kind
+            WHEN 'customer' THEN erasure.customer_digest IS DISTINCT FROM
+              encode(sha256(convert_to(erasure.customer_salt || ':' || e.customer_id, 'UTF8')), 'hex')
+            ELSE NOT EXISTS (
+              SELECT FROM public.tenants t
+              WHERE t.id = tenant AND e.ended_at < at - make_interval(days => t.retention_days))
+          END
+      ) OR EXISTS (
+        SELECT FROM unnest(opened) o LEFT JOIN public.escalations x
+            ON x.tenant_id = tenant AND x.id = o AND x.execution_id IS NULL
+          LEFT JOIN public.coverage_gaps g ON g.tenant_id = tenant AND g.escalation_id = o
+        WHERE x.status IS DISTINCT FROM 'resolved'
+          OR CASE erasure.kind
+            WHEN 'customer' THEN erasure.customer_digest IS DISTINCT FROM
+              encode(sha256(convert_to(erasure.customer_salt || ':' || g.customer_id, 'UTF8')), 'hex')
+            ELSE NOT EXISTS (
+              SELECT FROM public.tenants t
+              WHERE t.id = tenant AND x.resolved_at < at - make_interval(days => t.retention_days))
+          END
+      ) THEN
+        PERFORM public.refuse_row('erased_records', 'erased_records_of_ended', 'restrict_violation',
+          'Only what its erasure is about, has ended, is sealed and waits for nobody can be erased.');
+      END IF;
+
+      DELETE FROM public.record_salts s WHERE s.tenant_id = tenant AND s.execution_id = ANY (runs);
+      UPDATE public.executions e
+        SET input = '{}', ticket = NULL, context = NULL, customer_id = NULL, ticket_id = NULL, on_behalf_of = NULL,
+          idempotency_key = NULL, request_hash = NULL, reason = public.erased_reason(e.reason), result = NULL,
+          conditions = NULL, selection = NULL
+        WHERE e.tenant_id = tenant AND e.id = ANY (runs);
+      UPDATE public.step_executions s
+        SET input = NULL, output = NULL, error = NULL, attempts = NULL, exchange = NULL
+        WHERE s.tenant_id = tenant AND s.execution_id = ANY (runs);
+      UPDATE public.sensitive_values v SET salt = '', value = ''
+        WHERE v.tenant_id = tenant AND v.execution_id = ANY (runs);
+      UPDATE public.replies r SET text = '', facts = '[]', verification = '{}'
+        WHERE r.tenant_id = tenant AND r.execution_id = ANY (runs);
+      UPDATE public.escalations x
+        SET reason = public.erased_reason(x.reason), ticket = NULL, late_outcomes = NULL,
+          resolution = x.resolution - 'text'
+        WHERE x.tenant_id = tenant AND (x.execution_id = ANY (runs) OR x.id = ANY (opened));
+      UPDATE public.coverage_gaps g
+        SET ticket = '{}', customer_id = NULL, idempotency_key = NULL, request_hash = NULL
+        WHERE g.tenant_id = tenant AND g.escalation_id = ANY (opened);
+      UPDATE public.desk_messages m SET message = 'erased'
+        WHERE m.tenant_id = tenant AND m.idempotency_key = ANY (desk_keys);
+      UPDATE public.desk_refunds f SET transaction_id = 'erased ' || f.id
+        WHERE f.tenant_id = tenant AND f.idempotency_key = ANY (desk_keys);
+      UPDATE public.erasures x
+        SET run_count = x.run_count + cardinality(runs), ticket_count = x.ticket_count + cardinality(opened)
+        WHERE x.tenant_id = tenant AND x.id = of_erasure;
+
+      INSERT INTO public.audit_events
+        (tenant_id, id, at, actor_id, actor_kind, actor, action, entity_kind, entity_id, details, origin, ungoverned)
+      VALUES (tenant, event_id, at, actor::jsonb ->> 'id', actor::jsonb ->> 'kind', actor,
+        CASE erasure.kind WHEN 'customer' THEN 'executions.erased' ELSE 'executions.expired' END, 'erasure', of_erasure,
+        jsonb_strip_nulls(jsonb_build_object('reason', erasure.reason, 'customer', erasure.customer_digest,
+          'count', cardinality(runs), 'executions', to_jsonb(runs), 'tickets', to_jsonb(opened)))::text,
+        origin, false);
+    END
+    $function$
+  OWNER stepwarden_owner GRANTED TO stepwarden_owner, stepwarden_app
+
+FUNCTION public.erased_reason(reason jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+      SELECT CASE WHEN reason ? 'code' THEN jsonb_build_object('code', reason -> 'code') END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.executions_of(own_worker text)
  RETURNS TABLE(tenant_id text, id text, fence bigint)
  LANGUAGE sql
@@ -951,6 +1128,48 @@ AS $function$
       WHERE e.worker_id = own_worker AND e.status IN ('pending', 'running')
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.finish_erasure(of_erasure text, customer text, event_id text, at timestamp with time zone, actor text, origin text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    #variable_conflict use_variable
+    DECLARE
+      tenant CONSTANT text := current_setting('stepwarden.tenant', true);
+      erasure public.erasures;
+    BEGIN
+      SELECT * INTO erasure FROM public.erasures x
+        WHERE x.tenant_id = tenant AND x.id = of_erasure AND x.ended_at IS NULL FOR UPDATE;
+      IF NOT FOUND OR (erasure.kind = 'customer' AND erasure.customer_digest IS DISTINCT FROM
+        encode(sha256(convert_to(erasure.customer_salt || ':' || customer, 'UTF8')), 'hex'))
+      THEN
+        PERFORM public.refuse_row('erasures', 'erasures_running', 'restrict_violation',
+          'Only an erasure that is running can be ended, by naming whom it is about.');
+      END IF;
+      IF erasure.kind = 'customer' THEN
+        DELETE FROM public.limit_counters c
+          WHERE c.tenant_id = tenant AND c.scope = 'customer' AND c.subject = customer;
+      ELSE
+        DELETE FROM public.limit_counters c USING public.tenants t
+          WHERE c.tenant_id = tenant AND c.scope = 'customer' AND t.id = tenant
+            AND c.starts_at + ('1 ' || c.period)::interval < at - make_interval(days => t.retention_days);
+      END IF;
+      UPDATE public.erasures x SET ended_at = at, customer_salt = NULL
+        WHERE x.tenant_id = tenant AND x.id = of_erasure;
+      IF erasure.kind = 'customer' THEN
+        INSERT INTO public.audit_events
+          (tenant_id, id, at, actor_id, actor_kind, actor, action, entity_kind, entity_id, details, origin, ungoverned)
+        VALUES (tenant, event_id, at, actor::jsonb ->> 'id', actor::jsonb ->> 'kind', actor, 'customer.erased',
+          'erasure', of_erasure,
+          jsonb_build_object('reason', erasure.reason, 'customer', erasure.customer_digest,
+            'runs', erasure.run_count, 'tickets', erasure.ticket_count)::text,
+          origin, false);
+      END IF;
+    END
+    $function$
+  OWNER stepwarden_owner GRANTED TO stepwarden_owner, stepwarden_app
 
 FUNCTION public.forget_calls()
  RETURNS trigger
@@ -1036,12 +1255,47 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.guard_escalation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      personal CONSTANT text[] := ARRAY['reason', 'reason_code', 'ticket', 'late_outcomes', 'resolution'];
+    BEGIN
+      IF to_jsonb(NEW) - personal = to_jsonb(OLD) - personal
+        AND OLD.status = 'resolved'
+        AND num_nonnulls(NEW.ticket, NEW.late_outcomes) = 0
+        AND NEW.reason = public.erased_reason(OLD.reason)
+        AND NEW.resolution = OLD.resolution - 'text'
+        AND public.is_being_erased(NEW.tenant_id, coalesce(NEW.execution_id, NEW.id))
+      THEN
+        RETURN NEW;
+      END IF;
+      IF TG_NAME = 'escalations_identity' THEN
+        PERFORM public.refuse_row('escalations', TG_NAME, 'restrict_violation',
+          'Why an escalation was opened never changes.');
+      ELSIF TG_NAME = 'escalations_resolved' THEN
+        PERFORM public.refuse_row('escalations', TG_NAME, 'restrict_violation',
+          'A resolved escalation stays as it was resolved.');
+      ELSIF NEW.late_outcomes IS NOT NULL AND EXISTS (
+        SELECT FROM public.erased_records r
+        WHERE r.tenant_id = NEW.tenant_id AND r.execution_id = NEW.execution_id
+      ) THEN
+        PERFORM public.refuse_row('escalations', TG_NAME, 'restrict_violation',
+          'To a run that was erased nothing is added any more.');
+      END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.guard_execution_change()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
     BEGIN
       IF OLD.status IN ('completed', 'escalated', 'cancelled') THEN
+        IF public.is_erasure_of_run(OLD, NEW) THEN RETURN NULL; END IF;
         PERFORM public.refuse_row('executions', 'executions_finished', 'restrict_violation',
           'A finished execution never changes.');
       END IF;
@@ -1067,6 +1321,20 @@ AS $function$
       IF NEW.parent_id IS NOT NULL AND NEW.ended_at IS NOT NULL THEN
         UPDATE public.executions p SET wake_at = clock_timestamp(), revision = p.revision + 1
         WHERE p.tenant_id = NEW.tenant_id AND p.id = NEW.parent_id AND p.ended_at IS NULL;
+      END IF;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_execution_identity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF NOT public.is_erasure_of_run(OLD, NEW) THEN
+        PERFORM public.refuse_row('executions', TG_NAME, 'restrict_violation',
+          'What an execution was started with never changes.');
       END IF;
       RETURN NULL;
     END
@@ -1127,6 +1395,66 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.guard_gap()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      personal CONSTANT text[] := ARRAY['ticket', 'customer_id', 'idempotency_key', 'request_hash'];
+    BEGIN
+      IF to_jsonb(NEW) - personal = to_jsonb(OLD) - personal
+        AND NEW.ticket = '{}' AND num_nonnulls(NEW.customer_id, NEW.idempotency_key, NEW.request_hash) = 0
+        AND public.is_being_erased(NEW.tenant_id, NEW.escalation_id)
+      THEN
+        RETURN NULL;
+      END IF;
+      PERFORM public.refuse_row('coverage_gaps', 'coverage_gaps_kept', 'restrict_violation',
+        'A gap in coverage stays as it was found.');
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_reply()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      -- The reference to the execution has waited for whoever was erasing it, so this sees what became of that.
+      IF TG_OP = 'INSERT' THEN
+        IF EXISTS (
+          SELECT FROM public.erased_records r
+          WHERE r.tenant_id = NEW.tenant_id AND r.execution_id = NEW.execution_id
+        ) THEN
+          PERFORM public.refuse_row('replies', 'replies_of_erased', 'restrict_violation',
+            'A run that was erased is not answered any more.');
+        END IF;
+        RETURN NULL;
+      END IF;
+      IF to_jsonb(NEW) - ARRAY['text', 'facts', 'verification'] = to_jsonb(OLD) - ARRAY['text', 'facts', 'verification']
+        AND NEW.text = '' AND NEW.facts = '[]' AND NEW.verification = '{}'
+        AND public.is_being_erased(NEW.tenant_id, NEW.execution_id)
+      THEN
+        RETURN NULL;
+      END IF;
+      PERFORM public.refuse_row('replies', 'replies_kept', 'restrict_violation', 'What was sent never changes.');
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_salt()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF NOT public.is_being_erased(OLD.tenant_id, OLD.execution_id) THEN
+        PERFORM public.refuse_row('record_salts', 'record_salts_kept', 'restrict_violation',
+          'What was sealed never changes.');
+      END IF;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.guard_scenario()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1148,6 +1476,23 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.guard_sensitive_value()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF to_jsonb(NEW) - ARRAY['salt', 'value'] = to_jsonb(OLD) - ARRAY['salt', 'value']
+        AND NEW.salt = '' AND NEW.value = ''
+        AND public.is_being_erased(NEW.tenant_id, NEW.execution_id)
+      THEN
+        RETURN NULL;
+      END IF;
+      PERFORM public.refuse_row('sensitive_values', 'sensitive_values_kept', 'restrict_violation',
+        'A sensitive value never changes.');
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.guard_step()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1162,6 +1507,7 @@ AS $function$
       END IF;
       IF TG_OP = 'INSERT' THEN RETURN NEW; END IF;
       IF OLD.status NOT IN ('running', 'waiting') THEN
+        IF public.is_erasure_of_step(OLD, NEW) THEN RETURN NULL; END IF;
         PERFORM public.refuse_row('step_executions', 'step_executions_finished', 'restrict_violation',
           'A finished step never changes.');
       END IF;
@@ -1173,6 +1519,20 @@ AS $function$
           'Attempt, revision and status of a step never go back.');
       END IF;
       RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_step_identity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF NOT public.is_erasure_of_step(OLD, NEW) THEN
+        PERFORM public.refuse_row('step_executions', TG_NAME, 'restrict_violation',
+          'What a step was begun with never changes.');
+      END IF;
+      RETURN NEW;
     END
     $function$
   OWNER stepwarden_owner
@@ -1194,6 +1554,54 @@ AS $function$
     END
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.is_being_erased(of_tenant text, of_id text)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+      SELECT EXISTS (
+        SELECT FROM public.erased_records r
+        WHERE r.tenant_id = of_tenant AND r.execution_id = of_id AND r.xmin = pg_current_xact_id()::xid
+      ) OR EXISTS (
+        SELECT FROM public.erased_tickets t
+        WHERE t.tenant_id = of_tenant AND t.escalation_id = of_id AND t.xmin = pg_current_xact_id()::xid
+      )
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.is_erasure_of_run(old_row executions, new_row executions)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      personal CONSTANT text[] := ARRAY['input', 'ticket', 'context', 'customer_id', 'ticket_id', 'on_behalf_of',
+        'idempotency_key', 'request_hash', 'reason', 'result', 'conditions', 'selection'];
+    BEGIN
+      RETURN to_jsonb(new_row) - personal = to_jsonb(old_row) - personal
+        AND old_row.ended_at IS NOT NULL
+        AND new_row.input = '{}'
+        AND num_nonnulls(new_row.ticket, new_row.context, new_row.customer_id, new_row.ticket_id,
+          new_row.on_behalf_of, new_row.idempotency_key, new_row.request_hash, new_row.result,
+          new_row.conditions, new_row.selection) = 0
+        AND new_row.reason IS NOT DISTINCT FROM public.erased_reason(old_row.reason)
+        AND public.is_being_erased(new_row.tenant_id, new_row.id);
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.is_erasure_of_step(old_row step_executions, new_row step_executions)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+    DECLARE
+      personal CONSTANT text[] := ARRAY['input', 'output', 'error', 'attempts', 'exchange'];
+    BEGIN
+      RETURN to_jsonb(new_row) - personal = to_jsonb(old_row) - personal
+        AND num_nonnulls(new_row.input, new_row.output, new_row.error, new_row.attempts, new_row.exchange) = 0
+        AND public.is_being_erased(new_row.tenant_id, new_row.execution_id);
+    END
+    $function$
+  OWNER stepwarden_owner
 
 FUNCTION public.living_workers()
  RETURNS SETOF text
@@ -1415,6 +1823,16 @@ AS $function$
             ON e.tenant_id = w.tenant_id AND e.id = w.execution_id
           WHERE w.tenant_id = t.id AND e.ended_at IS NOT NULL)
       ORDER BY t.id
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.tenants_with_retention()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT t.id FROM public.tenants t WHERE t.retention_days IS NOT NULL ORDER BY t.id
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 

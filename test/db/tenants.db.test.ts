@@ -268,13 +268,17 @@ async function fill(tenant: string): Promise<void> {
     .insertInto('checkpoints')
     .values({ ...own, seq: 1, key_id: 'k', hash: 'h', at: exampleAt, signature: 's' })
     .execute()
-  // Only erasure writes these.
-  await db.asOwner(tenant, (client) =>
-    client.query(`INSERT INTO erased_records VALUES ($1, $2, '{}', now())`, [
-      tenant,
-      `exec_${tenant}`,
-    ]),
-  )
+  await kysely
+    .insertInto('erasures')
+    .values({
+      ...own,
+      id: 'era',
+      kind: 'retention',
+      reason: 'old',
+      started_by: '{}',
+      started_at: exampleAt,
+    })
+    .execute()
   await kysely
     .insertInto('audit_events')
     .values({
@@ -290,6 +294,14 @@ async function fill(tenant: string): Promise<void> {
       ungoverned: false,
     })
     .execute()
+  // Only erasure writes these.
+  await db.asOwner(tenant, async (client) => {
+    await client.query(`INSERT INTO erased_records VALUES ($1, $2, '{}', now(), 'era', 'aud')`, [
+      tenant,
+      `exec_${tenant}`,
+    ])
+    await client.query(`INSERT INTO erased_tickets VALUES ($1, 'esc', 'era', now())`, [tenant])
+  })
 }
 
 describe.each(['application', 'owner'] as const)(
@@ -409,6 +421,7 @@ describe('every table', () => {
         'tenant_ids',
         'tenants_to_checkpoint',
         'tenants_to_seal',
+        'tenants_with_retention',
         'versions_without_vector',
       ]
       expect(others).toEqual(crossing.map((name) => ({ name, owner: databaseRoles.system })))

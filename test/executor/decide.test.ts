@@ -429,8 +429,9 @@ describe('attempts', () => {
     const [first, second] = rows as [StepRow, StepRow]
     const start = startOf()
     const key = idempotencyKeyOf(start, first)
+    const again: StepRow = { ...first, attempt: 2 }
 
-    expect(idempotencyKeyOf(start, { ...first, attempt: 2 })).toBe(key)
+    expect(idempotencyKeyOf(start, again)).toBe(key)
     expect(idempotencyKeyOf(start, second)).not.toBe(key)
     expect(idempotencyKeyOf(start, { ...first, iteration: '2' })).not.toBe(key)
     expect(idempotencyKeyOf({ ...start, executionId: 'exec_2' }, first)).not.toBe(key)

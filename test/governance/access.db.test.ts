@@ -22,6 +22,7 @@ const acts = {
   'keys, settings, tools': ['admin'],
   'read the audit log, and have it sealed and signed': ['admin', 'auditor'],
   'verify the audit, and take evidence away': ['auditor'],
+  "erase a customer's data": ['admin'],
 } as const satisfies Record<string, readonly Role[]>
 
 const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
@@ -46,6 +47,7 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   deprecateVersion: 'review, and decide what serves',
   diffVersions: 'read procedures and their history',
   editDraft: 'write drafts, and try them',
+  eraseCustomer: "erase a customer's data",
   getApproval: 'read procedures and their history',
   getBacktest: 'read procedures and their history',
   getCalendar: 'read procedures and their history',
@@ -54,6 +56,7 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   getExecution: 'read executions',
   getInsights: 'read figures',
   getProcedure: 'read procedures and their history',
+  getRetention: 'keys, settings, tools',
   getStats: 'read figures',
   holdExecutions: 'keys, settings, tools',
   listBacktests: 'read procedures and their history',
@@ -72,6 +75,7 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   revokeKey: 'keys, settings, tools',
   searchProcedures: 'run playbooks, and work on what waits for a person',
   setCalendar: 'keys, settings, tools',
+  setRetention: 'keys, settings, tools',
   setScenarios: 'write drafts, and try them',
   simulateVersion: 'write drafts, and try them',
   startExecution: 'run playbooks, and work on what waits for a person',

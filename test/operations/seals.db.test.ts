@@ -1,11 +1,8 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { newCheckpointKey } from '../../src/config/new-checkpoint-key.ts'
-import { listRunRows } from '../../src/db/queries/run-rows.ts'
 import { listTenantsToSeal } from '../../src/db/queries/seals.ts'
-import { canonicalJson } from '../../src/domain/canonical.ts'
 import { readCheckpointKey, readPublicKeys } from '../../src/domain/checkpoint.ts'
 import { type EvidenceLine, evidenceLine } from '../../src/domain/evidence.ts'
-import { digestsOf, tableRows } from '../../src/domain/record.ts'
 import { EvidenceVerifier } from '../../src/domain/verify-evidence.ts'
 import { lookAfterAudit, servicePrincipal } from '../../src/operations/audit-chore.ts'
 import { operations } from '../../src/operations/registry.ts'
@@ -291,61 +288,6 @@ describe('a bundle', () => {
     }
 
     expect([...new Set(unseen)]).toEqual([])
-  })
-})
-
-describe('a run that was erased', () => {
-  it('verifies by its digests, and not with a value beside one', async () => {
-    const id = await runAudited(app, 'ESCALATES')
-    await seal()
-    const rows = (await listRunRows(kysely, [id], false)).get(id)
-    const { salt } = await kysely
-      .selectFrom('record_salts')
-      .select('salt')
-      .where('execution_id', '=', id)
-      .executeTakeFirstOrThrow()
-    if (rows === undefined) throw new Error('the run is there')
-    const digests = canonicalJson(digestsOf(tableRows(rows), salt))
-    await asSuperuser(db, async (client) => {
-      await client.query(`INSERT INTO erased_records VALUES ('default', $1, $2, now())`, [
-        id,
-        digests,
-      ])
-      await client.query('DELETE FROM record_salts WHERE execution_id = $1', [id])
-      await client.query(
-        `UPDATE executions SET input = '{}', ticket = NULL, context = NULL, customer_id = NULL, ticket_id = NULL,
-           on_behalf_of = NULL, idempotency_key = NULL, request_hash = NULL, selection = NULL, result = NULL,
-           conditions = NULL, reason = jsonb_build_object('code', reason ->> 'code') WHERE id = $1`,
-        [id],
-      )
-      await client.query(
-        `UPDATE step_executions SET input = NULL, output = NULL, error = NULL, attempts = NULL, exchange = NULL
-         WHERE execution_id = $1`,
-        [id],
-      )
-      await client.query(
-        `UPDATE replies SET text = '', facts = '[]', verification = '{}' WHERE execution_id = $1`,
-        [id],
-      )
-      await client.query(
-        `UPDATE escalations SET ticket = NULL, reason = jsonb_build_object('code', reason ->> 'code')
-         WHERE execution_id = $1`,
-        [id],
-      )
-      await client.query(
-        `UPDATE sensitive_values SET salt = '', value = '' WHERE execution_id = $1`,
-        [id],
-      )
-    })
-
-    expect(await verify()).toMatchObject({ ok: true, problems: [], counts: { erased: 1 } })
-
-    await asSuperuser(db, (client) =>
-      client.query(`UPDATE executions SET customer_id = 'C-2' WHERE id = $1`, [id]),
-    )
-    const { problems } = await verify()
-    expect(problems[0]).toMatchObject({ table: 'executions', id })
-    expect(problems[0]?.problem).toContain('executions.customer_id')
   })
 })
 

@@ -61,7 +61,7 @@ export interface ExecutionAct {
 
 /**
  * What was done to an execution, in its order: acts that name it, and those that held all executions of the service
- * (they name the tenant) while it had not ended.
+ * (they name the tenant) while it had not ended. To look at it is nothing that was done to it.
  */
 export async function listExecutionActs(
   db: Db,
@@ -84,6 +84,7 @@ export async function listExecutionActs(
         eb.and([eb('at', '>', createdAt), ...(endedAt === null ? [] : [eb('at', '<', endedAt)])]),
       ]),
     )
+    .where('action', '<>', 'execution.read')
     .orderBy('seq')
     .execute()
 }

@@ -1,9 +1,10 @@
 import { type Selectable, sql } from 'kysely'
 import { canonicalJson } from '../../domain/canonical.ts'
-import type { Reason } from '../../domain/escalation.ts'
+import { erasedText } from '../../domain/erasure.ts'
+import { type Reason, readReason } from '../../domain/escalation.ts'
 import type { Ticket } from '../../domain/execution.ts'
 import { type Id, newId } from '../../domain/ids.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { Db, Transaction } from '../connect.ts'
 import type { EscalationsTable } from '../tables.ts'
@@ -27,6 +28,8 @@ export interface Escalation {
   readonly openedAt: Date
   readonly assignedAt: Date | null
   readonly resolvedAt: Date | null
+  /** When what it is about was erased. */
+  readonly erasedAt: Date | null
 }
 
 export async function findEscalation(
@@ -54,6 +57,12 @@ function withDue(db: Db) {
     )
     .selectAll('x')
     .select(['e.due_at', 'e.due_warn_at'])
+    .select(
+      sql<Date | null>`coalesce(
+        (SELECT r.erased_at FROM erased_records r WHERE r.tenant_id = x.tenant_id AND r.execution_id = x.execution_id),
+        (SELECT t.erased_at FROM erased_tickets t WHERE t.tenant_id = x.tenant_id AND t.escalation_id = x.id)
+      )`.as('erased_at'),
+    )
 }
 
 /** A page of escalations, newest first. `before` is the last id of the page before. */
@@ -99,6 +108,7 @@ export async function insertTriageItem(
     readonly tenantId: string
     readonly reason: Reason
     readonly ticket: Ticket
+    readonly customerId: string | null
     readonly candidates: readonly JsonObject[]
     readonly model: string
     readonly idempotencyKey: string | null
@@ -132,6 +142,7 @@ export async function insertTriageItem(
       escalation_id: id,
       idempotency_key: item.idempotencyKey,
       request_hash: item.requestHash,
+      customer_id: item.customerId,
       created_at: new Date(item.at),
     })
     .execute()
@@ -174,22 +185,29 @@ function toEscalation(
   row: Selectable<EscalationsTable> & {
     readonly due_at: Date | null
     readonly due_warn_at: Date | null
+    readonly erased_at: Date | null
   },
 ): Escalation {
   return {
     id: row.id as Id<'escalation'>,
     executionId: row.execution_id as Id<'execution'> | null,
     status: row.status,
-    reason: row.reason as unknown as Reason,
+    reason: readReason(row.reason as unknown as Reason),
     queue: row.queue,
     priority: row.priority,
     assignee: row.assignee,
     ticket: row.ticket as Ticket | null,
-    resolution: row.resolution as Escalation['resolution'],
+    resolution: toResolution(row.resolution),
     dueAt: row.due_at,
     dueWarnAt: row.due_warn_at,
     openedAt: row.opened_at,
     assignedAt: row.assigned_at,
     resolvedAt: row.resolved_at,
+    erasedAt: row.erased_at,
   }
+}
+
+/** Of one that was erased only who gave it is left. */
+function toResolution(stored: Json | null): Escalation['resolution'] {
+  return stored === null ? null : { text: erasedText, ...(Object(stored) as { by: string }) }
 }

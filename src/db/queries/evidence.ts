@@ -213,7 +213,7 @@ export async function listRecordLines(
   )
   return records.map((record) => {
     const executionId = record.execution_id
-    const { salt, digests } = concealments.get(executionId) ?? {}
+    const { salt, digests, erasedBy } = concealments.get(executionId) ?? {}
     const common = {
       kind: 'record' as const,
       seal: record.seal_number,
@@ -222,6 +222,7 @@ export async function listRecordLines(
       executionId,
       leaf: record.leaf_hash,
       ...(salt !== undefined && { salt }),
+      ...(erasedBy !== undefined && { erasedBy }),
     }
     if (record.kind === 'reply') {
       return { ...common, ...(digests && { digests }), reply: replies.get(executionId) ?? null }

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { storedValue } from '../../domain/canonical.ts'
-import type { Reason } from '../../domain/escalation.ts'
+import { type Reason, readReason } from '../../domain/escalation.ts'
 import type {
   AttemptRecord,
   CalledFrom,
@@ -110,7 +110,7 @@ export async function listCalled(db: Db, parentId: Id<'execution'>): Promise<rea
     status: row.status,
     outcome: row.outcome,
     result: storedValue(row.result),
-    reason: row.reason as Reason | null,
+    reason: toReason(row.reason),
     endedAt: row.ended_at,
   }))
 }
@@ -152,7 +152,7 @@ export async function listExecutions(
     /** Those that were not done in time, as it is at this instant. */
     readonly overdueAt?: Date | undefined
   },
-): Promise<readonly ExecutionListItem[]> {
+): Promise<readonly (ExecutionListItem & { readonly erasedAt: Date | null })[]> {
   let query = db
     .selectFrom('executions')
     .select([
@@ -169,6 +169,12 @@ export async function listExecutions(
       'due_warn_at',
       'ended_at',
     ])
+    .select(
+      sql<Date | null>`(
+        SELECT r.erased_at FROM erased_records r
+        WHERE r.tenant_id = executions.tenant_id AND r.execution_id = executions.id
+      )`.as('erased_at'),
+    )
     .orderBy('id', 'desc')
     .limit(page.limit)
   if (page.before !== undefined) query = query.where('id', '<', page.before)
@@ -178,7 +184,7 @@ export async function listExecutions(
     query = query.where(sql<boolean>`due_at < coalesce(ended_at, ${page.overdueAt})`)
   }
   const rows = await query.execute()
-  return rows.map(toListItem)
+  return rows.map((row) => ({ ...toListItem(row), erasedAt: row.erased_at }))
 }
 
 /** All steps of an execution, by ordinal. */
@@ -310,7 +316,7 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     ticket: row.ticket as Ticket | null,
     selection: row.selection as unknown as SelectionRecord | null,
     requestHash: row.request_hash,
-    reason: row.reason as Reason | null,
+    reason: toReason(row.reason),
     result: storedValue(row.result),
     conditions: (row.conditions ?? []) as unknown as readonly ConditionVerdict[],
     revision: row.revision,
@@ -323,6 +329,10 @@ function toExecution(row: Selectable<ExecutionsTable>): Execution {
     startedAt: row.started_at,
     further: toFurther(row),
   }
+}
+
+function toReason(reason: Json | null): Reason | null {
+  return reason === null ? null : readReason(reason as unknown as Reason)
 }
 
 /** What is fixed at the start of an execution besides input and ticket. */

@@ -66,6 +66,7 @@ function matches(eb: ExpressionBuilder<RunTables, 'e'>, filter: RunFilter) {
 
 export type ExportedRun = Selectable<ExecutionsTable> & {
   readonly reply_text: Selectable<RepliesTable>['text'] | null
+  readonly erased_at: Date | null
 }
 
 /** Runs by id, behind one. */
@@ -79,8 +80,11 @@ export async function listRunsToExport(
     .leftJoin('replies as r', (join) =>
       join.onRef('r.tenant_id', '=', 'e.tenant_id').onRef('r.execution_id', '=', 'e.id'),
     )
+    .leftJoin('erased_records as x', (join) =>
+      join.onRef('x.tenant_id', '=', 'e.tenant_id').onRef('x.execution_id', '=', 'e.id'),
+    )
     .selectAll('e')
-    .select('r.text as reply_text')
+    .select(['r.text as reply_text', 'x.erased_at'])
     .where((eb) => matches(eb, filter))
     .where('e.id', '>', after)
     .orderBy('e.id')

@@ -80,6 +80,8 @@ export interface RunConcealment {
   readonly salt: string | undefined
   /** Of a run that was erased. */
   readonly digests: Readonly<Record<string, string>> | undefined
+  /** The number of the event that tells of the erasure. */
+  readonly erasedBy: number | undefined
 }
 
 export async function listConcealments(
@@ -93,14 +95,21 @@ export async function listConcealments(
     .where('execution_id', 'in', ids)
     .execute()
   const erased = await db
-    .selectFrom('erased_records')
-    .select(['execution_id', 'digests'])
-    .where('execution_id', 'in', ids)
+    .selectFrom('erased_records as r')
+    .leftJoin('audit_events as a', (join) =>
+      join.onRef('a.tenant_id', '=', 'r.tenant_id').onRef('a.id', '=', 'r.event_id'),
+    )
+    .select(['r.execution_id', 'r.digests', 'a.seq'])
+    .where('r.execution_id', 'in', ids)
     .execute()
   const saltOf = new Map(salts.map((row) => [row.execution_id, row.salt]))
-  const digestsOf = new Map(erased.map((row) => [row.execution_id, textMembers(row.digests)]))
+  const erasedOf = new Map(erased.map((row) => [row.execution_id, row]))
   return new Map(
-    ids.map((id) => [id, { salt: saltOf.get(id), digests: digestsOf.get(id) }] as const),
+    ids.map((id) => {
+      const row = erasedOf.get(id)
+      const digests = row && textMembers(row.digests)
+      return [id, { salt: saltOf.get(id), digests, erasedBy: row?.seq ?? undefined }] as const
+    }),
   )
 }
 

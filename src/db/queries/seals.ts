@@ -44,6 +44,8 @@ export interface Sealable {
   /** A run without a reply only when it ended before this. */
   readonly endedBefore: Date
   readonly limit: number
+  /** Only of these. */
+  readonly among?: readonly string[] | undefined
 }
 
 /** Runs that may be sealed, by id: those behind the cursor. */
@@ -65,8 +67,8 @@ export async function listWaitingSealable(
   return rows.map(({ id }) => id)
 }
 
-function readyRuns(db: Db, { after, endedBefore, limit }: Sealable) {
-  return db
+function readyRuns(db: Db, { after, endedBefore, limit, among }: Sealable) {
+  const ready = db
     .selectFrom('executions as e')
     .leftJoin('replies as r', (join) =>
       join.onRef('r.tenant_id', '=', 'e.tenant_id').onRef('r.execution_id', '=', 'e.id'),
@@ -90,6 +92,7 @@ function readyRuns(db: Db, { after, endedBefore, limit }: Sealable) {
     )
     .orderBy('e.id')
     .limit(limit)
+  return among === undefined ? ready : ready.where('e.id', 'in', among)
 }
 
 /**

@@ -55,6 +55,37 @@ export async function listTenantIds(database: Database): Promise<readonly string
   return rows.map(({ id }) => id)
 }
 
+/** After how many days the tenant erases the values of a run that has ended; null for never. */
+export async function findRetentionDays(db: Db, tenantId: string): Promise<number | null> {
+  const row = await retentionOf(db, tenantId).executeTakeFirst()
+  return row?.retention_days ?? null
+}
+
+/** The same; until the transaction ends nobody else sets it. */
+export async function lockRetentionDays(
+  transaction: Transaction,
+  tenantId: string,
+): Promise<number | null> {
+  const row = await retentionOf(transaction, tenantId).forNoKeyUpdate().executeTakeFirst()
+  return row?.retention_days ?? null
+}
+
+export async function updateRetentionDays(
+  transaction: Transaction,
+  tenantId: string,
+  days: number | null,
+): Promise<void> {
+  await transaction
+    .updateTable('tenants')
+    .set({ retention_days: days })
+    .where('id', '=', tenantId)
+    .execute()
+}
+
+function retentionOf(db: Db, tenantId: string) {
+  return db.selectFrom('tenants').select('retention_days').where('id', '=', tenantId)
+}
+
 function calendarOf(db: Db, tenantId: string) {
   return db.selectFrom('tenants').select('calendar').where('id', '=', tenantId)
 }

@@ -1,0 +1,99 @@
+import { eraseCustomer } from '../operations/erase-customer.ts'
+import { getRetention } from '../operations/get-retention.ts'
+import { setRetention } from '../operations/set-retention.ts'
+import { type Command, operationCommand } from './command.ts'
+import { usageError } from './failures.ts'
+import { progress } from './progress.ts'
+import { fields } from './table.ts'
+import type { Terminal } from './terminal.ts'
+import { countText } from './value-line.ts'
+
+const erase: Command = {
+  path: 'erase',
+  summary: eraseCustomer.summary,
+  arguments: [
+    { usage: '<CUSTOMER>', text: 'the id of the customer, as runs were started with it' },
+  ],
+  options: [
+    {
+      usage: '--reason <TEXT>',
+      text: 'why; it stays in the audit log, so write nothing about the customer into it',
+    },
+    { usage: '--dry-run', text: 'only say what would be erased, and what is in the way' },
+  ],
+  notes: `What is erased does not come back. All runs of the customer must have ended and its escalations be resolved; what is
+in the way is named, with exit code 4. What stays of a run is its structure and digests, so that 'stepwarden audit verify'
+still proves it. Cut off in the middle, the same command carries on.`,
+  async run(shell, given) {
+    const customerId = given.text('CUSTOMER')
+    const dryRun = given.has('dry-run')
+    const reason = given.find('reason') ?? (dryRun ? 'a dry run' : undefined)
+    if (reason === undefined) {
+      throw usageError('--reason is missing.', 'Say why, as in --reason "asked for by letter".')
+    }
+    const input = { customerId, reason, dryRun }
+    const output = await shell.call(eraseCustomer, input, undefined, progress(shell))
+    return { output, screen: eraseScreen(shell.terminal, output) }
+  },
+}
+
+function eraseScreen(
+  terminal: Terminal,
+  {
+    erasureId,
+    runs,
+    tickets,
+    unfinished,
+    receipt,
+  }: Awaited<ReturnType<typeof eraseCustomer.invoke>>,
+): string {
+  const what = `${countText(runs, 'run')} and ${countText(tickets, 'ticket')} that no playbook fitted`
+  if (erasureId !== null) {
+    return [
+      `Erased: ${what}.`,
+      fields(terminal, [
+        ['Erasure', erasureId],
+        ['Receipt', receipt],
+      ]),
+      terminal.style(
+        'quiet',
+        'The receipt is stored nowhere. With the id of the customer it proves that this erasure was theirs.',
+      ),
+    ].join('\n')
+  }
+  const inTheWay = [...unfinished.runs, ...unfinished.escalations]
+  return [
+    `Would be erased: ${what}.`,
+    ...(inTheWay.length === 0
+      ? []
+      : [terminal.style('care', `Not over yet, and in the way: ${inTheWay.join(', ')}.`)]),
+  ].join('\n')
+}
+
+const show = operationCommand({
+  path: 'retention show',
+  operation: getRetention,
+  input: () => ({}),
+  screen: ({ days }) => retentionText(days),
+})
+
+const set: Command = {
+  path: 'retention set',
+  summary: setRetention.summary,
+  arguments: [{ usage: '<DAYS>', text: "how many days after their end, or 'never'" }],
+  notes: `Workers erase what is older within hours, as 'stepwarden erase' does, and it does not come back. Runs with an open
+escalation are kept until that is resolved.`,
+  async run(shell, given) {
+    const isNever = given.find('DAYS') === 'never'
+    const output = await shell.call(setRetention, { days: isNever ? null : given.number('DAYS') })
+    return { output, screen: retentionText(output.days) }
+  },
+}
+
+function retentionText(days: number | null): string {
+  return days === null
+    ? 'The values of runs are kept for ever.'
+    : `The values of runs are erased ${countText(days, 'day')} after their end.`
+}
+
+export const erasureCommands: readonly Command[] = [erase, show, set]

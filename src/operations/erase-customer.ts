@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import type { TenantDb } from '../db/connect.ts'
+import {
+  countErasable,
+  findErasureOf,
+  finishErasure,
+  insertErasure,
+  listErasableRuns,
+  listErasableTickets,
+  listUnfinished,
+  lockErasure,
+  type RunningErasure,
+} from '../db/queries/erasures.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { defineOperation, type OperationContext } from './define.ts'
+import { batchSize, type Erasing, eraseBatch } from './erase-batch.ts'
+
+/** As many are named when something is in the way. */
+const namedUnfinished = 20
+
+/**
+ * Erases what a customer's runs and tickets hold about them, for ever: each run is sealed, then its values go and their
+ * digests stay. Refused while a run of the customer goes on or an escalation is open. It goes in batches, and may be
+ * repeated: one that was cut off is carried on.
+ *
+ * @see docs/erasure.md
+ */
+export const eraseCustomer = {
+  ...defineOperation({
+    name: 'eraseCustomer',
+    summary: "Erase a customer's data from all runs, for ever",
+    input: z.strictObject({
+      customerId: z.string().min(1).max(200),
+      reason: z
+        .string()
+        .trim()
+        .min(1, 'must say why')
+        .max(1_000)
+        .describe('It stays in the audit log: write nothing about the customer into it'),
+      dryRun: z.boolean().default(false).describe('Only say what would be erased'),
+    }),
+    output: z.object({
+      erasureId: z.string().nullable().describe('null for a dry run'),
+      runs: z
+        .int()
+        .describe('Runs that were erased, or would be, with those that they have called'),
+      tickets: z.int().describe('The same of tickets that no playbook fitted'),
+      unfinished: z
+        .object({ runs: z.array(z.string()), escalations: z.array(z.string()) })
+        .describe('Of a dry run: what is in the way'),
+      receipt: z
+        .string()
+        .nullable()
+        .describe(
+          'The salt of the digest that stands for the customer in the audit log; it is stored nowhere. With the id of the customer it proves that the erasure was theirs',
+        ),
+    }),
+    errors: ['ERASURE_BLOCKED'],
+    roles: ['admin'],
+    async run(context, { customerId, reason, dryRun }) {
+      const { app, caller, db } = context
+      if (reason.includes(customerId)) {
+        const problems = [
+          { path: 'reason', message: 'names the customer, and would stay in the audit log' },
+        ]
+        throw new ServiceError('REQUEST_INVALID', { operation: 'eraseCustomer', problems })
+      }
+      const unfinished = await listUnfinished(db.kysely, customerId, namedUnfinished)
+      if (dryRun) {
+        const counts = await countErasable(db.kysely, { customerId })
+        const named = { runs: [...unfinished.runs], escalations: [...unfinished.escalations] }
+        return { erasureId: null, ...counts, unfinished: named, receipt: null }
+      }
+      refuseUnfinished(customerId, unfinished)
+      const erasure =
+        (await findErasureOf(db.kysely, customerId)) ?? (await begin(context, customerId, reason))
+      const erasing = {
+        principal: caller.principal,
+        origin: caller.origin,
+        erasureId: erasure.id,
+        isWaiting: true,
+      }
+      await eraseAll(context, erasing, customerId)
+      // What began meanwhile is in the way as well; the erasure then stays open.
+      refuseUnfinished(customerId, await listUnfinished(db.kysely, customerId, namedUnfinished))
+      const done = await db.kysely.transaction().execute(async (transaction) => {
+        const last = await lockErasure(transaction, erasure.id, { isWaiting: true })
+        if (last === undefined) return erasure
+        const { principal, origin } = caller
+        await finishErasure(transaction, erasure.id, customerId, {
+          principal,
+          origin,
+          at: app.clock.now(),
+        })
+        return last
+      })
+      return {
+        erasureId: erasure.id,
+        runs: done.runCount,
+        tickets: done.ticketCount,
+        unfinished: { runs: [], escalations: [] },
+        receipt: erasure.customerSalt,
+      }
+    },
+  }),
+  administrative: true,
+}
+
+function refuseUnfinished(
+  customerId: string,
+  { runs, escalations }: Awaited<ReturnType<typeof listUnfinished>>,
+): void {
+  if (runs.length + escalations.length === 0) return
+  throw new ServiceError('ERASURE_BLOCKED', { customerId, runs, escalations })
+}
+
+async function begin(
+  { app, caller, db }: OperationContext,
+  customerId: string,
+  reason: string,
+): Promise<RunningErasure> {
+  const salt = randomBytes(32).toString('hex')
+  const id = await insertErasure(db.kysely, {
+    principal: caller.principal,
+    reason,
+    at: app.clock.now(),
+    customer: { id: customerId, salt },
+  })
+  return { id, customerSalt: salt, runCount: 0, ticketCount: 0 }
+}
+
+async function eraseAll(
+  { app, caller, db }: OperationContext,
+  erasing: Erasing,
+  customerId: string,
+): Promise<void> {
+  const limit = batchSize[app.database.kind]
+  let erased = 0
+  for (;;) {
+    const batch = await nextBatch(db, customerId, limit)
+    if (batch.runs.length + batch.tickets.length === 0) return
+    const done = await eraseBatch(app, erasing, batch)
+    if (done === undefined) return
+    erased += done.runs + done.tickets
+    caller.onProgress?.(`${erased} runs and tickets erased`)
+  }
+}
+
+// What was erased names no customer any more, so each look finds what is left, also when runs were started meanwhile.
+async function nextBatch(db: TenantDb, customerId: string, limit: number) {
+  const subject = { customerId }
+  const runs = await listErasableRuns(db.kysely, subject, { after: '', limit })
+  const tickets = await listErasableTickets(db.kysely, subject, limit)
+  return { runs, tickets }
+}
