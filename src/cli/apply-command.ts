@@ -149,11 +149,11 @@ function screenOf(
   const files = [file, ...(scenarioFile === undefined ? [] : [scenarioFile.file])].join(', ')
   return [
     `${terminal.style('heading', definition.key)}  ${resultText(plan, saved)}  ${terminal.style('quiet', files)}`,
-    ...(changes.length === 0 ? [] : [indented(diffScreen(terminal, changes))]),
+    ...(changes.length === 0 ? [] : [diffScreen(terminal, changes, 2)]),
     ...(otherDraft === null
       ? []
       : [`  Draft ${otherDraft} says something else, and is left alone.`]),
-    ...(findings.length === 0 ? [] : [indented(findingsScreen(terminal, findings, true))]),
+    ...(findings.length === 0 ? [] : [findingsScreen(terminal, findings, true)]),
   ].join('\n')
 }
 
@@ -185,8 +185,4 @@ function countsText(plans: readonly PlaybookPlan[]): string {
   const of = (result: PlaybookPlan['result']) =>
     plans.filter((plan) => plan.result === result).length
   return `${countText(of('created'), 'new procedure')}, ${countText(of('new-version'), 'new draft')}, ${countText(of('edited'), 'edited draft')}, ${of('unchanged')} unchanged.`
-}
-
-function indented(text: string): string {
-  return text.replaceAll(/^/gm, '  ')
 }

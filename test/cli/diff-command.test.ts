@@ -30,7 +30,7 @@ function definitionOf(text: string) {
   return requireDefinition(readDocument(text, { name: 'test' }).value)
 }
 
-function screenOf(isTTY: boolean, columns?: number): string {
+function screenOf(isTTY: boolean, columns?: number, indent = 0): string {
   const sink = { isTTY, columns, write: () => true }
   const terminal = new Terminal({
     out: sink,
@@ -38,7 +38,8 @@ function screenOf(isTTY: boolean, columns?: number): string {
     environment: { TERM: 'xterm' },
     json: false,
   })
-  return diffScreen(terminal, diffDefinitions(definitionOf(example), definitionOf(edited)))
+  const changes = diffDefinitions(definitionOf(example), definitionOf(edited))
+  return diffScreen(terminal, changes, indent)
 }
 
 test('two files are compared without a database, as text, Markdown and JSON', async () => {
@@ -78,5 +79,6 @@ test('has colours on a terminal alone, and fits its width', () => {
 
   expect(piped).not.toContain('\u001b')
   expect(narrow).toContain('\u001b[32m+\u001b[39m')
-  for (const line of narrow.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(50)
+  const lines = [...narrow.split('\n'), ...screenOf(true, 50, 6).split('\n')]
+  for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(50)
 })
