@@ -123,7 +123,7 @@ async function digestOf(
   throw usageError('Nothing was said.', "Answer 'yes' to say it.")
 }
 
-export function approvalScreen(approval: Approval, terminal: Terminal): string {
+function approvalScreen(approval: Approval, terminal: Terminal): string {
   const { simulation, required, approvedBy, declinedBy, changed } = approval
   const scenarios = simulation?.scenarios ?? []
   const failed = scenarios.filter(({ ok }) => !ok).map(({ name }) => name)

@@ -40,7 +40,7 @@ describe('demo', () => {
       first.stdout.split(/^Ticket \d of 5$/m)
 
     expect(first).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(head).toMatch(/without an approval.*ungoverned/s)
+    expect(head).toMatch(/without the approval.*ungoverned/s)
     expect(head.match(/created, and serves now/g)).toHaveLength(3)
     expect(one).toMatch(/→ FAILED_PAYMENT_PLAYBOOK v1 +0\.\d\d +selected/)
     expect(one.match(/✓/g)).toHaveLength(6)
