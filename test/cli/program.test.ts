@@ -57,11 +57,13 @@ test('every operation can be reached, by a summary of its own', () => {
 
   const unreached = Object.values(operations).filter(({ summary }) => !summaries.has(summary))
 
-  // `embeddings switch` begins a switch and carries it on; `doctor --after-restore` holds; `procedures scenarios --set`
-  // sets them.
-  expect(unreached.map(({ name }) => name)).toEqual([
+  // `embeddings switch` and `backtest` begin and carry on; `doctor --after-restore` holds; `procedures scenarios --set`
+  // sets them; `procedures approve`, `decline` and `comment` review.
+  expect(unreached.map(({ name }) => name).sort()).toEqual([
+    'continueBacktest',
     'continueEmbeddingSwitch',
     'holdExecutions',
+    'reviewVersion',
     'setScenarios',
   ])
 })
