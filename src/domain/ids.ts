@@ -16,6 +16,8 @@ const prefixes = {
   worker: 'work',
   refund: 'rfd',
   message: 'msg',
+  switch: 'swi',
+  schedule: 'sch',
 } as const
 
 export type IdKind = keyof typeof prefixes

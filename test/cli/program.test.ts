@@ -58,11 +58,13 @@ test('every operation can be reached, by a summary of its own', () => {
   const unreached = Object.values(operations).filter(({ summary }) => !summaries.has(summary))
 
   // `embeddings switch` begins a switch and carries it on; `doctor --after-restore` holds; `procedures scenarios --set`
-  // sets them.
+  // sets them; `procedures approve`, `decline` and `comment` review; `procedures activate --at` schedules.
   expect(unreached.map(({ name }) => name)).toEqual([
     'continueEmbeddingSwitch',
     'holdExecutions',
     'setScenarios',
+    'reviewVersion',
+    'scheduleActivation',
   ])
 })
 
