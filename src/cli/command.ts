@@ -70,6 +70,12 @@ export class Given {
     return typeof value === 'object' ? value : []
   }
 
+  /** What stands between the commas of an option; nothing when it was not given. */
+  words(name: string): readonly string[] {
+    const words = this.find(name)?.split(',') ?? []
+    return words.map((word) => word.trim())
+  }
+
   /** Whether an option without a value is set. */
   has(name: string): boolean {
     return this.#values.get(name) === true
@@ -84,7 +90,22 @@ export class Given {
     }
     return Number(value)
   }
+
+  /** An instant, in RFC 3339 or as a date (its first moment in UTC); undefined when it was not given. */
+  instant(name: string): string | undefined {
+    const value = this.find(name)
+    if (value === undefined) return undefined
+    const at = instantPattern.test(value) ? Date.parse(value) : Number.NaN
+    if (Number.isNaN(at)) {
+      const move =
+        'Write it as 2026-05-03T10:00:00Z, or with another offset from UTC, or as 2026-05-03.'
+      throw usageError(`${name} must be a time, found '${value}'.`, move)
+    }
+    return new Date(at).toISOString()
+  }
 }
+
+const instantPattern = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
 /** A command that is one operation: its input made from what was given, its output shown. */
 export function operationCommand<I, O>(

@@ -16,8 +16,10 @@ import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
 import { reviewCommands } from './review-commands.ts'
 import { scenarioCommands } from './scenario-commands.ts'
+import { scheduleCommands } from './schedule-commands.ts'
 import { serviceCommands } from './service-commands.ts'
 import { simulate } from './simulate-command.ts'
+import { switchCommands } from './switch-commands.ts'
 import { tenantCommands } from './tenant-commands.ts'
 import { ticketCommands } from './ticket-commands.ts'
 import { worker } from './worker.ts'
@@ -28,6 +30,8 @@ export const commands: readonly Command[] = [
   ...ticketCommands,
   ...procedureCommands,
   ...reviewCommands,
+  ...scheduleCommands,
+  ...switchCommands,
   ...scenarioCommands,
   check,
   simulate,

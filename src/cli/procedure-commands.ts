@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { isJsonObject } from '../domain/json.ts'
 import { activateVersion } from '../operations/activate-version.ts'
 import { createProcedure } from '../operations/create-procedure.ts'
@@ -6,6 +7,9 @@ import { deleteDraft } from '../operations/delete-draft.ts'
 import { deprecateVersion } from '../operations/deprecate-version.ts'
 import { getProcedure } from '../operations/get-procedure.ts'
 import { listProcedures } from '../operations/list-procedures.ts'
+import { rollBackProcedure } from '../operations/roll-back-procedure.ts'
+import { scheduleActivation } from '../operations/schedule-activation.ts'
+import { setReviewBy } from '../operations/set-review-by.ts'
 import {
   type Command,
   type Given,
@@ -22,7 +26,9 @@ import { type ReadScenarios, readScenarios } from './read-scenarios.ts'
 import { readDocumentFile } from './read-text.ts'
 import { seed } from './seed.ts'
 import type { Shell } from './shell.ts'
+import { stoppedText } from './stopped-text.ts'
 import { table } from './table.ts'
+import { instantText } from './value-line.ts'
 import { definitionText } from './version-text.ts'
 
 const key = { usage: '<KEY>', text: 'the key of a procedure' }
@@ -33,15 +39,30 @@ const scenariosOption = {
   text: 'the scenario file of the draft (a new version has those of its origin otherwise)',
 }
 
+const seenOption = {
+  usage: '--seen <N>',
+  text: "the version that you saw active, or 'none'; another one there is a conflict (default: the one there is)",
+}
+const acknowledgeOption = {
+  usage: '--acknowledge <IDS>',
+  text: 'findings of the routing tests that you let pass, several with commas; where approvals are needed, theirs count',
+}
+
 const list = operationCommand({
   path: 'procedures list',
   operation: listProcedures,
-  options: pageOptions,
-  input: pageInput,
-  screen: ({ items, nextCursor }, terminal) =>
+  options: [
+    {
+      usage: '--review-due',
+      text: 'only those whose active version a person was to look at by now',
+    },
+    ...pageOptions,
+  ],
+  input: (given) => ({ ...pageInput(given), reviewDue: given.has('review-due') }),
+  screen: ({ items, nextCursor }, terminal, given) =>
     table(
       terminal,
-      ['PROCEDURE', 'NAME', 'CATEGORY', 'ACTIVE', 'NEWEST', 'DRAFTS'],
+      ['PROCEDURE', 'NAME', 'CATEGORY', 'ACTIVE', 'NEWEST', 'DRAFTS', 'REVIEW BY', 'STOPPED'],
       items.map((item) => [
         item.procedureKey,
         item.name,
@@ -49,8 +70,12 @@ const list = operationCommand({
         item.activeVersionNumber === null ? '–' : `v${item.activeVersionNumber}`,
         `v${item.latestVersionNumber}`,
         String(item.draftCount),
+        instantText(item.reviewBy)?.slice(0, 10) ?? '–',
+        item.stopped === null ? '–' : stoppedText(item.stopped),
       ]),
-      "No procedures. 'stepwarden procedures seed' loads those of the demo.",
+      given.has('review-due')
+        ? 'No active version is to be looked at now.'
+        : "No procedures. 'stepwarden procedures seed' loads those of the demo.",
     ) + nextPageLine(terminal, nextCursor),
 })
 
@@ -64,11 +89,15 @@ const show: Command = {
       text: 'the number of a version (default: the active one, else the newest)',
     },
   ],
-  options: [{ usage: '--yaml', text: 'print the definition alone, as YAML' }],
+  options: [
+    { usage: '--as-of <TIME>', text: 'the version that served then, instead of a number' },
+    { usage: '--yaml', text: 'print the definition alone, as YAML' },
+  ],
   async run(shell, given) {
     const output = await shell.call(getProcedure, {
       procedureKey: given.text('KEY'),
       versionNumber: given.number('NUMBER'),
+      asOf: given.instant('as-of'),
     })
     if (!given.has('yaml')) return { output, screen: procedureScreen(shell.terminal, output) }
     shell.terminal.printRaw(definitionText(shell.parts, output.version))
@@ -135,31 +164,66 @@ const activate: Command = {
   summary: activateVersion.summary,
   arguments: [key, number],
   options: [
+    seenOption,
     {
-      usage: '--seen <N>',
-      text: "the version that you saw active, or 'none'; another one there is a conflict (default: the one there is)",
+      usage: '--at <TIME>',
+      text: "later, as 2026-05-03T10:00:00Z: a worker does it then, and 'procedures schedules' says what came of it",
     },
+    acknowledgeOption,
   ],
   notes:
     'It must be approved as it is: see procedures review. Where the deployment asks for no approval, the audit log says so (ungoverned).',
   async run(shell, given) {
     const procedureKey = given.text('KEY')
     const seenActive = await seenBy(shell, given)
-    const output = await shell.call(activateVersion, {
-      procedureKey,
-      versionNumber: given.number('NUMBER'),
-      seenActive,
-    })
-    return {
-      output,
-      screen: [
-        `Version ${output.versionNumber} of ${procedureKey} serves from now on.`,
-        ...(seenActive === null ? [] : [`Version ${seenActive} is deprecated.`]),
-        ...(output.findings.length === 0 ? [] : [findingsScreen(shell.terminal, output.findings)]),
-      ].join('\n'),
+    const versionNumber = given.number('NUMBER')
+    const acknowledge = given.words('acknowledge')
+    const at = given.instant('at')
+    const version = { procedureKey, versionNumber, seenActive, acknowledge }
+    if (at !== undefined) {
+      const output = await shell.call(scheduleActivation, { ...version, at })
+      const screen = `Version ${output.versionNumber} of ${procedureKey} goes live at ${instantText(output.at)}, as it is now, with a worker. 'stepwarden procedures unschedule ${output.scheduleId}' takes that back.`
+      return { output, screen }
     }
+    const output = await shell.call(activateVersion, version)
+    return { output, screen: activatedScreen(shell, output, seenActive) }
   },
 }
+
+const rollback: Command = {
+  path: 'procedures rollback',
+  summary: rollBackProcedure.summary,
+  arguments: [key, { usage: '<NUMBER>', text: 'the number of a version that served before' }],
+  options: [seenOption, acknowledgeOption],
+  notes:
+    'A copy of that version becomes the next one and serves at once. Where it may not, nothing has changed, and the message says why.',
+  async run(shell, given) {
+    const seenActive = await seenBy(shell, given)
+    const output = await shell.call(rollBackProcedure, {
+      procedureKey: given.text('KEY'),
+      toVersionNumber: given.number('NUMBER'),
+      seenActive,
+      acknowledge: given.words('acknowledge'),
+    })
+    return { output, screen: activatedScreen(shell, output, seenActive) }
+  },
+}
+
+const reviewBy = operationCommand({
+  path: 'procedures review-by',
+  operation: setReviewBy,
+  arguments: [key, number, { usage: '<TIME>', text: "until when, as 2027-05-03, or 'never'" }],
+  notes: "'procedures list --review-due' lists the active versions whose time has come.",
+  input: (given) => ({
+    procedureKey: given.text('KEY'),
+    versionNumber: given.number('NUMBER'),
+    reviewBy: given.text('TIME') === 'never' ? null : given.instant('TIME'),
+  }),
+  screen: ({ procedureKey, versionNumber, reviewBy: until }) =>
+    until === null
+      ? `Nobody is asked to look at version ${versionNumber} of ${procedureKey} again.`
+      : `Version ${versionNumber} of ${procedureKey} is to be looked at by ${instantText(until)}.`,
+})
 
 const deprecate = operationCommand({
   path: 'procedures deprecate',
@@ -186,11 +250,26 @@ export const procedureCommands: readonly Command[] = [
   edit,
   newVersion,
   activate,
+  rollback,
   deprecate,
+  reviewBy,
   remove,
   importProcedures,
   seed,
 ]
+
+/** What an activation has changed, and what the checks have to say of it. */
+function activatedScreen(
+  { terminal }: Shell,
+  { procedureKey, versionNumber, findings }: z.infer<typeof activateVersion.output>,
+  seenActive: number | null,
+): string {
+  return [
+    `Version ${versionNumber} of ${procedureKey} serves from now on.`,
+    ...(seenActive === null ? [] : [`Version ${seenActive} is deprecated.`]),
+    ...(findings.length === 0 ? [] : [findingsScreen(terminal, findings)]),
+  ].join('\n')
+}
 
 /** The scenarios in the file that was given, if one was. */
 async function scenariosOf(

@@ -3,17 +3,22 @@ import { innerPlaceText, type Problem, placeText } from '../domain/problem.ts'
 import type { Choice, Condition, Step } from '../domain/step.ts'
 import { stepKind } from '../domain/step.ts'
 import type { getProcedure } from '../operations/get-procedure.ts'
+import { stoppedText } from './stopped-text.ts'
 import { fields, table } from './table.ts'
 import type { Terminal } from './terminal.ts'
 import { countText, instantText, valueLine } from './value-line.ts'
 
-type Finding = Problem & { readonly rule: string; readonly severity: 'error' | 'warning' }
+type Finding = Problem & {
+  readonly rule: string
+  readonly severity: 'error' | 'warning'
+  readonly id?: string | undefined
+}
 type Shown = z.infer<typeof getProcedure.output>
 
 /** A procedure whole: one version as people read it, then all its versions and when each served. */
 export function procedureScreen(
   terminal: Terminal,
-  { version, versions, activations }: Shown,
+  { version, stopped, versions, activations }: Shown,
 ): string {
   const { definition } = version
   const sections = [
@@ -27,6 +32,8 @@ export function procedureScreen(
         ['Success', definition.successCriteria],
         ['Hash', version.definitionHash],
         ['Revision', String(version.revision)],
+        ['Review by', instantText(version.reviewBy)],
+        ['Stopped', stopped && stoppedText(stopped)],
       ]),
     ],
     section(terminal, 'Input', inputLines(terminal, definition.input)),
@@ -97,7 +104,7 @@ function findingLine(terminal: Terminal, finding: Finding, isInFile = false): st
   const place = isInFile ? placeText(finding) : innerPlaceText(finding)
   const lead = terminal.style(severity === 'error' ? 'bad' : 'care', severity)
   const where = path === '' ? '' : `${path}: `
-  return `  ${lead} ${terminal.wrap(`${where}${message}${place} [${rule}]`, 10)}`
+  return `  ${lead} ${terminal.wrap(`${where}${message}${place} [${finding.id ?? rule}]`, 10)}`
 }
 
 function section(terminal: Terminal, title: string, lines: readonly string[]): readonly string[] {

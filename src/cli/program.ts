@@ -25,6 +25,7 @@ const globalOptions: readonly Parameter[] = [
 
 const groups: Readonly<Record<string, string>> = {
   procedures: 'Write, review and activate playbooks',
+  tools: 'What playbooks may call, and what is stopped',
   executions: 'Look at runs, start them, prove them',
   escalations: 'What waits for a person',
   embeddings: 'The models that search goes by',

@@ -75,10 +75,7 @@ async function review(shell: Shell, given: Given, verdict: 'approve' | 'decline'
     digest: await digestOf(shell, given, verdict, approval),
     verdict,
     comment: given.find('comment'),
-    acknowledge: given
-      .find('acknowledge')
-      ?.split(',')
-      .map((id) => id.trim()),
+    acknowledge: given.words('acknowledge'),
   })
   const what = { approve: 'approved', decline: 'declined', comment: 'commented on' }[verdict]
   return {
@@ -148,6 +145,9 @@ function approvalScreen(approval: Approval, terminal: Terminal): string {
           : `${countText(scenarios.length, 'scenario')}${failed.length === 0 ? '' : `; not as expected: ${failed.join(', ')}`}; ${simulation.coverage.branches.reached} of ${simulation.coverage.branches.total} branches reached`,
       ],
     ]),
+    ...(approval.routing.length === 0
+      ? []
+      : ['', 'To let pass with --acknowledge:', ...approval.routing.map(routingLine)]),
     '',
     table(
       terminal,
@@ -162,6 +162,10 @@ function approvalScreen(approval: Approval, terminal: Terminal): string {
       'Nobody has said anything of it.',
     ),
   ].join('\n')
+}
+
+function routingLine({ id, message }: Approval['routing'][number]): string {
+  return `  ${id}  ${message}`
 }
 
 function standing(required: number, approvedBy: readonly string[]): string {

@@ -1,5 +1,6 @@
 import type { RunDetailOutput, RunOutput } from '../operations/execution-output.ts'
 import { label, labelled } from './labels.ts'
+import { stoppedText } from './stopped-text.ts'
 import type { Terminal } from './terminal.ts'
 import { countText, instantText } from './value-line.ts'
 import { deadlineText, isForPeople, nextCommands, stepName, whomText } from './wait-screen.ts'
@@ -9,13 +10,25 @@ type Acts = RunDetailOutput['acts']
 /** How a run that has not ended goes on, and who has paused it where that is known. */
 export function standingLines(
   terminal: Terminal,
-  run: RunOutput & Partial<Pick<RunDetailOutput, 'acts' | 'worker'>>,
+  run: RunOutput & Partial<Pick<RunDetailOutput, 'acts' | 'worker' | 'heldBy'>>,
 ): readonly string[] {
-  const { execution, steps, acts = [], worker = null } = run
+  const { execution, steps, acts = [], worker = null, heldBy = null } = run
   const waiting = execution.status === 'waiting' ? steps.filter(isWaiting) : []
   if (waiting.length > 0) return waiting.flatMap((step) => waitLines(terminal, execution, step))
-  const text = worker?.isGone ? goneText(execution, worker) : standingText(execution, acts)
+  const text =
+    heldBy !== null && execution.status === 'paused'
+      ? heldText(heldBy)
+      : worker?.isGone
+        ? goneText(execution, worker)
+        : standingText(execution, acts)
   return text === undefined ? [] : [labelled(terminal, 'Goes on', text)]
+}
+
+/** What has to be lifted before it goes on. */
+function heldText(heldBy: NonNullable<RunDetailOutput['heldBy']>): string {
+  const { kind, name } = heldBy
+  const allow = `stepwarden ${kind === 'tool' ? 'tools' : 'procedures'} allow ${name}`
+  return `with '${allow}': the ${kind} was stopped ${stoppedText(heldBy)}`
 }
 
 type Step = RunOutput['steps'][number]

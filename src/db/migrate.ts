@@ -21,6 +21,7 @@ import * as principals from '../../migrations/0019-principals.ts'
 import * as reviews from '../../migrations/0020-reviews.ts'
 import * as sources from '../../migrations/0021-sources.ts'
 import * as backtests from '../../migrations/0022-backtests.ts'
+import * as switchesAndSchedules from '../../migrations/0023-switches-and-schedules.ts'
 import * as seals from '../../migrations/0024-seals.ts'
 import * as checkpoints from '../../migrations/0025-checkpoints.ts'
 import * as erasure from '../../migrations/0026-erasure.ts'
@@ -61,6 +62,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0020-reviews': reviews,
     '0021-sources': sources,
     '0022-backtests': backtests,
+    '0023-switches-and-schedules': switchesAndSchedules,
     '0024-seals': seals,
     '0025-checkpoints': checkpoints,
     '0026-erasure': erasure,

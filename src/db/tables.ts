@@ -29,6 +29,10 @@ export interface Tables {
   step_executions: StepExecutionsTable
   sensitive_values: SensitiveValuesTable
   workers: WorkersTable
+  kill_switches: KillSwitchesTable
+  execution_holds: ExecutionHoldsTable
+  activation_schedules: ActivationSchedulesTable
+  example_vectors: ExampleVectorsTable
   escalations: EscalationsTable
   coverage_gaps: CoverageGapsTable
   replies: RepliesTable
@@ -180,6 +184,8 @@ export interface ProcedureVersionsTable {
   source: Nullable<string>
   /** The text of its scenario file, at most 1 MiB. */
   scenarios_source: Nullable<string>
+  /** When a person is to look whether it still holds, set at any time; null for never. */
+  review_by: Nullable<Date>
   procedure_key: GeneratedAlways<string>
   name: GeneratedAlways<string>
   description: GeneratedAlways<string>
@@ -369,6 +375,8 @@ export interface ExecutionsTable {
   revision: Generated<number>
   cancel_requested_at: Nullable<Date>
   pause_requested_at: Nullable<Date>
+  /** `[[from, to], …]` in epoch milliseconds: when it was paused, and went on after that. */
+  pauses: NullableJsonColumn
   /** When a waiting execution is to go on; null where only an answer can wake it. Of one at work: a called one has ended. */
   wake_at: Nullable<Date>
   /** How search chose the procedure; null where the caller named it. */
@@ -441,6 +449,68 @@ export interface SensitiveValuesTable {
   salt: string
   /** Canonical JSON text. */
   value: string
+}
+
+/**
+ * An order that a procedure or a tool is stopped, by its key or its name. At most one is engaged for each; it is lifted
+ * once, and never deleted.
+ */
+export interface KillSwitchesTable {
+  tenant_id: string
+  id: string
+  kind: 'procedure' | 'tool'
+  name: string
+  reason: string
+  engaged_by: JsonColumn
+  engaged_at: Date
+  lifted_by: NullableJsonColumn
+  lifted_at: Nullable<Date>
+  /** Whether all that goes on is held or, once it is lifted, all that it held is let go. */
+  is_settled: Generated<boolean>
+}
+
+/** An execution that is paused because a switch is engaged, and goes on when that is lifted. */
+export interface ExecutionHoldsTable {
+  tenant_id: string
+  execution_id: string
+  switch_id: string
+}
+
+/** A version that is to go live at an instant, and what came of it. Goes with its draft when that is deleted. */
+export interface ActivationSchedulesTable {
+  tenant_id: string
+  id: string
+  procedure_id: string
+  version_id: string
+  /** That of the draft which was seen; another one does not go live. */
+  revision: number
+  /** The number of the version that was to be active until then; null for none. */
+  seen_active: Nullable<number>
+  /** Ids of routing findings that were accepted. */
+  acknowledged: JsonColumn
+  due_at: Date
+  scheduled_by: JsonColumn
+  scheduled_at: Date
+  status: Generated<'open' | 'activated' | 'refused' | 'cancelled'>
+  /** `{ code, message }` of a refusal. */
+  problem: NullableJsonColumn
+  cancelled_by: NullableJsonColumn
+  /** Set exactly when it is open no longer. */
+  ended_at: Nullable<Date>
+}
+
+/** An example of a version as one model sees it. All of a version are written together with its vectors. */
+export interface ExampleVectorsTable {
+  tenant_id: string
+  model: string
+  version_id: string
+  kind: 'match' | 'noMatch'
+  /** In its list, from 1. */
+  position: number
+  /** SHA-256 of the text that was embedded. */
+  text_hash: string
+  embedding: string
+  dimensions: GeneratedAlways<number>
 }
 
 /** A live worker process with its lease, by the database's clock. A row that is gone is a worker that is. */

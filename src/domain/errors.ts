@@ -1,3 +1,4 @@
+import type { StoppedBy } from './kill-switch.ts'
 import { type FileProblem, innerPlaceText, type Problem, placeText } from './problem.ts'
 
 /**
@@ -68,6 +69,14 @@ function unfinishedText(what: string, ids: readonly string[]): string {
   return ids.length === 0 ? '' : ` ${what}: ${ids.join(', ')}.`
 }
 
+function stoppedText({ by, since, reason }: StoppedBy): string {
+  return `was stopped by ${by} at ${since}: ${/[.!?]$/.test(reason) ? reason : `${reason}.`}`
+}
+
+function allowText({ kind, name }: StoppedBy): string {
+  return `'stepwarden ${kind === 'tool' ? 'tools' : 'procedures'} allow ${name}' lifts that`
+}
+
 type Problems = { readonly problems: readonly Problem[] }
 
 /**
@@ -117,6 +126,60 @@ const registry = {
   PROCEDURE_NOT_ACTIVE: define<{ procedureKey: string }>(
     'conflict',
     (d) => `${d.procedureKey} has no active version, so it cannot run. Activate one first.`,
+  ),
+  PROCEDURE_STOPPED: define<{ procedureKey: string; stopped: StoppedBy }>(
+    'conflict',
+    ({ procedureKey, stopped }) =>
+      `${procedureKey} cannot be started${stopped.kind === 'tool' ? `: it uses the tool ${stopped.name}, which ${stoppedText(stopped)}` : `. It ${stoppedText(stopped)}`} Nothing was started; ${allowText(stopped)} when it may run again.`,
+  ),
+  EXECUTION_HELD: define<{ executionId: string; stopped: StoppedBy }>(
+    'conflict',
+    ({ executionId, stopped }) =>
+      `Execution ${executionId} does not go on while ${stopped.kind} ${stopped.name} is stopped: it ${stoppedText(stopped)} Nothing was changed; ${allowText(stopped)} when it may run again.`,
+  ),
+  SWITCH_ENGAGED: define<{ stopped: StoppedBy }>(
+    'conflict',
+    ({ stopped }) =>
+      `The ${stopped.kind} ${stopped.name} ${stoppedText(stopped)} Nothing was changed.`,
+  ),
+  SWITCH_NOT_ENGAGED: define<{ kind: 'procedure' | 'tool'; name: string }>(
+    'conflict',
+    (d) => `The ${d.kind} ${d.name} is not stopped, so there is nothing to allow again.`,
+  ),
+  TOOL_NOT_FOUND: define<{ tool: string; nearest?: string }>(
+    'not_found',
+    (d) =>
+      `There is no tool ${d.tool} here, and no version has used one.${d.nearest === undefined ? '' : ` Did you mean ${d.nearest}?`} List them to see which there are.`,
+  ),
+  SCHEDULE_NOT_FOUND: define<{ scheduleId: string }>(
+    'not_found',
+    (d) => `There is no schedule ${d.scheduleId}. List them to see which there are.`,
+  ),
+  SCHEDULE_IN_PAST: define<{ at: string; now: string }>(
+    'invalid',
+    (d) =>
+      `An activation is scheduled for a time to come, and ${d.at} is over: it is ${d.now}. Name a later time, or activate the version now.`,
+  ),
+  SCHEDULE_EXISTS: define<{
+    procedureKey: string
+    versionNumber: number
+    scheduleId: string
+    at: string
+  }>(
+    'conflict',
+    (d) =>
+      `Version ${d.versionNumber} of ${d.procedureKey} is to go live at ${d.at} already. Cancel ${d.scheduleId} first to name another time.`,
+  ),
+  SCHEDULE_ENDED: define<{ scheduleId: string; status: string }>(
+    'conflict',
+    (d) => `Schedule ${d.scheduleId} has ended as ${d.status}, and stays so.`,
+  ),
+  ROUTING_NOT_ACKNOWLEDGED: define<
+    Problems & { procedureKey: string; versionNumber: number; findingIds: readonly string[] }
+  >(
+    'conflict',
+    (d) =>
+      `Version ${d.versionNumber} of ${d.procedureKey} would change where tickets go; its routing tests found ${count(d.problems)}:${problemLines(d.problems)}\nMend the patterns or the examples, or acknowledge each finding by its id: ${d.findingIds.join(', ')}.`,
   ),
   VERSION_NOT_FOUND: define<{
     procedureKey: string
@@ -215,6 +278,16 @@ const registry = {
   TENANT_EXISTS: define<{ tenantId: string }>(
     'conflict',
     (d) => `There is a tenant '${d.tenantId}' already.`,
+  ),
+  VERSION_NOT_DEPRECATED: define<{ procedureKey: string; versionNumber: number; status: string }>(
+    'conflict',
+    (d) =>
+      `Expected a version that served before to roll back to, found version ${d.versionNumber} of ${d.procedureKey}, which is ${d.status === 'draft' ? 'a draft: activate it' : 'the one that serves now'}. Nothing was changed.`,
+  ),
+  VERSION_NOT_ACTIVE_THEN: define<{ procedureKey: string; at: string }>(
+    'not_found',
+    (d) =>
+      `No version of ${d.procedureKey} served at ${d.at}. Show the procedure to see when each did.`,
   ),
   DRAFT_STALE: define<{
     procedureKey: string

@@ -82,6 +82,8 @@ export interface ExecutionStart {
   readonly pins?: { readonly [procedureKey: string]: Pin }
   /** Where a run that another one has called comes from; absent for one that was started from outside. */
   readonly calledFrom?: CalledFrom
+  /** When it was paused since, as `Pauses` of src/executor/pauses.ts. */
+  readonly pauses?: readonly (readonly [from: number, to: number])[]
 }
 
 /** When a case is to be done, and from when on it is soon to be, in epoch milliseconds. */

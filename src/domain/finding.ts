@@ -7,4 +7,6 @@ export interface Finding extends Problem {
   /** Stable, in kebab case; each is described in docs/checks.md. */
   readonly rule: string
   readonly severity: Severity
+  /** Of a finding that may be acknowledged: what it is acknowledged by. */
+  readonly id?: string | undefined
 }

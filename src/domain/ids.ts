@@ -17,6 +17,8 @@ const prefixes = {
   refund: 'rfd',
   message: 'msg',
   erasure: 'era',
+  switch: 'swi',
+  schedule: 'sch',
 } as const
 
 export type IdKind = keyof typeof prefixes

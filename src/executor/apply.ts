@@ -15,6 +15,7 @@ import {
   withoutPrototype,
 } from '../domain/json.ts'
 import { depthOf, isLoopRow, outerOf, ownDepth, roundAt } from './iteration.ts'
+import { pausedWithin } from './pauses.ts'
 import type { Plan, PlanNode } from './plan.ts'
 
 /**
@@ -194,7 +195,9 @@ function waitsAfter(
     return { waiting: all, waitingSince: waitingSince ?? row.startedAt, waitedMs }
   }
   if (others.length > 0) return { waiting: others, waitingSince, waitedMs }
-  const waited = lastEndedAt - (waitingSince ?? lastEndedAt)
+  const since = waitingSince ?? lastEndedAt
+  // Pauses are counted by themselves.
+  const waited = lastEndedAt - since - pausedWithin(state.start.pauses, since, lastEndedAt)
   return { waiting: others, waitingSince: undefined, waitedMs: waitedMs + Math.max(0, waited) }
 }
 

@@ -6,6 +6,7 @@ import type { ExecutionState } from './apply.ts'
 import { evaluateAll, evaluateCondition, resolve, scopeOf } from './evaluate.ts'
 import { isLoopRow, ownDepth } from './iteration.ts'
 import { beginLoop } from './loops.ts'
+import { withoutPauses } from './pauses.ts'
 import type { ChooseNode, PinnedTool, Plan, PlanNode, RequireNode, ToolNode } from './plan.ts'
 import { beginWait } from './waits.ts'
 
@@ -92,7 +93,8 @@ export function idempotencyKeyOf(
 
 /** How much of its time limit a run has left at an instant, in milliseconds; below 0 when it is over. */
 export function timeLeftMs({ timeLimitMs }: Plan, state: ExecutionState, at: number): number {
-  return state.start.startedAt + timeLimitMs + state.waitedMs - at
+  const { startedAt, pauses } = state.start
+  return withoutPauses(startedAt + timeLimitMs + state.waitedMs, pauses) - at
 }
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineAdministration } from './define.ts'
 import { goLive } from './go-live.ts'
-import { procedureKey, versionNumber } from './shapes.ts'
+import { acknowledge, procedureKey, versionNumber } from './shapes.ts'
 import { toVersionState, versionState } from './version-output.ts'
 
 /** Makes a draft the version that serves its procedure; the one that served is deprecated in the same transaction. */
@@ -14,6 +14,7 @@ export const activateVersion = defineAdministration({
     seenActive: versionNumber
       .nullable()
       .describe('The number of the version that you saw active; null for none'),
+    acknowledge,
   }),
   output: versionState,
   errors: [
@@ -27,6 +28,7 @@ export const activateVersion = defineAdministration({
     'SCENARIOS_FAILED',
     'APPROVAL_DECLINED',
     'APPROVAL_MISSING',
+    'ROUTING_NOT_ACKNOWLEDGED',
   ],
   roles: ['approver', 'admin'],
   async change({ app, caller }, transaction, input) {

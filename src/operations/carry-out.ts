@@ -22,6 +22,7 @@ import { replay } from '../executor/replay.ts'
 import { runExecution } from '../executor/runner.ts'
 import type { InputRecord } from '../reply/reply.ts'
 import { cancelCalled, createChildren } from './called-runs.ts'
+import { doChores } from './chores.ts'
 import type { Caller } from './define.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { replyToExecution } from './reply-to-execution.ts'
@@ -78,7 +79,7 @@ export async function startAndRun(
 }
 
 /**
- * Carries on the executions that nobody has, of all tenants, each to its end or its next wait: what workers that are
+ * Does the chores that are due, and carries on the executions that nobody has, of all tenants, each to its end or its next wait: what workers that are
  * gone have left, what was handed back or only stored, and what a timer has woken. Answers their ids. Safe to call at any
  * time and from many processes: each execution is claimed by one of them. What goes wrong with one is that one's, and is
  * logged.
@@ -86,6 +87,7 @@ export async function startAndRun(
 export async function carryOnAll(app: AppContext): Promise<readonly Id<'execution'>[]> {
   const done: Id<'execution'>[] = []
   const kept = new Map<string, Claim>()
+  await doChores(app)
   await takeFromTheGone(app)
   for (;;) {
     // One at a time: should it end this process, it alone was with it.

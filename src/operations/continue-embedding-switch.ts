@@ -1,20 +1,21 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { AppContext } from '../context.ts'
 import {
   countVectors,
+  listEmbeddedTexts,
   listEmbeddingModels,
-  listPurposes,
   listVersionsWithoutVector,
+  lockEmbeddedTexts,
   lockEmbeddingModels,
-  lockPurposes,
   type RegisteredModel,
   updateCurrentModel,
   type VersionPlace,
 } from '../db/queries/embedding-models.ts'
 import { upsertVersionVectors } from '../db/queries/embeddings.ts'
-import { sha256 } from '../domain/canonical.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
 import { defineAdministration } from './define.ts'
+import { embedVersions } from './embed-versions.ts'
 import { embedAll, getEmbedder } from './embedding-models.ts'
 
 /** How many versions are embedded together. */
@@ -124,19 +125,16 @@ async function makeVectorsOf(
 ): Promise<void> {
   const db = app.database.forTenant(tenantId)
   const versionIds = places.map(({ versionId }) => versionId)
-  const read = await listPurposes(db.kysely, versionIds)
-  const vectors = await embedAll(
-    getEmbedder(app, model),
-    read.map(({ purpose }) => purpose),
-  )
+  const read = await listEmbeddedTexts(db.kysely, versionIds)
+  const embedder = getEmbedder(app, model)
+  const vectors = await embedVersions(model, read, (texts) => embedAll(embedder, texts))
   await db.kysely.transaction().execute(async (transaction) => {
     // A draft may have been edited or deleted in the meantime.
-    const now = await lockPurposes(transaction, versionIds)
-    for (const [index, { versionId, purpose }] of read.entries()) {
-      const vector = vectors[index]
-      if (vector === undefined || now.get(versionId) !== purpose) continue
-      const textHash = sha256(purpose)
-      await upsertVersionVectors(transaction, tenantId, versionId, [{ model, textHash, vector }])
+    const now = await lockEmbeddedTexts(transaction, versionIds)
+    for (const [index, texts] of read.entries()) {
+      const [own, { versionId }] = [vectors[index], texts]
+      if (own === undefined || !isDeepStrictEqual(now.get(versionId), texts)) continue
+      await upsertVersionVectors(transaction, tenantId, versionId, [own])
     }
   })
 }

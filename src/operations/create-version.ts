@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import type { Db } from '../db/connect.ts'
-import { lockProcedure, updateNextVersionNumber } from '../db/queries/procedures.ts'
-import { listScenarios, replaceScenarios } from '../db/queries/scenarios.ts'
-import { findVersion, findVersionTexts, insertVersion } from '../db/queries/versions.ts'
-import { isServiceError, ServiceError } from '../domain/errors.ts'
-import { newId } from '../domain/ids.ts'
+import { listScenarios } from '../db/queries/scenarios.ts'
+import { findVersionTexts } from '../db/queries/versions.ts'
+import { isServiceError } from '../domain/errors.ts'
 import type { Scenario } from '../domain/scenario.ts'
 import { defineAdministration } from './define.ts'
-import { findProcedureVersion, procedureNotFound } from './find-version.ts'
-import { prepareVersion, storeCompanions } from './prepare-version.ts'
+import { findProcedureVersion } from './find-version.ts'
+import { insertNextVersion, prepareCopy } from './next-version.ts'
+import { prepareVersion } from './prepare-version.ts'
 import { requireScenarios, scenarioList } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
 import { givenTexts, refuseSource, scenariosSourceText, sourceText } from './source-text.ts'
@@ -69,63 +68,16 @@ export const createVersion = defineAdministration({
       refuseSource('createVersion', 'source', 'goes with definition; give both')
     }
     const basis = await findProcedureVersion(db.kysely, key, input.fromVersionNumber)
-    const prepared = await prepareVersion(app, db.kysely, basis.definition)
-    const scenarios = given ?? (await listScenarios(db.kysely, basis.id))
-    const stored = await findVersionTexts(db.kysely, basis.id)
-    const texts = givenTexts('createVersion', input, prepared.content, scenarios)
-    const scenariosSource = given === undefined ? stored.scenariosSource : texts.scenariosSource
-    return {
-      prepared,
-      scenarios,
-      texts: { source: stored.source, scenariosSource },
-      basedOn: basis.id,
-      // Who only copies has written nothing.
-      authorIds: given === undefined ? basis.authorIds : undefined,
-    }
+    const copy = await prepareCopy(app, db.kysely, basis)
+    if (given === undefined) return copy
+    const { scenariosSource } = givenTexts('createVersion', input, copy.prepared.content, given)
+    // Who only copies has written nothing; this is more.
+    const texts = { ...copy.texts, scenariosSource }
+    return { ...copy, scenarios: given, texts, authorIds: undefined }
   },
   async change({ app, caller }, transaction, { procedureKey: key }, preparation) {
-    const { prepared, scenarios, texts, basedOn, authorIds } = preparation
-    const { tenantId } = caller.principal
-    const now = app.clock.now()
-    const procedure = await lockProcedure(transaction, key)
-    if (procedure === undefined) throw await procedureNotFound(transaction, key)
-    const { content } = prepared
-    if (content.definition.key !== key) {
-      throw new ServiceError('DEFINITION_KEY_DIFFERS', {
-        procedureKey: key,
-        found: content.definition.key,
-      })
-    }
-    const number = await updateNextVersionNumber(transaction, procedure.id)
-    const id = newId('version', now)
-    await insertVersion(transaction, {
-      ...content,
-      ...texts,
-      tenantId,
-      id,
-      procedureId: procedure.id,
-      versionNumber: number,
-      author: caller.principal,
-      at: new Date(now),
-      ...(basedOn && { basedOn }),
-      ...(authorIds && { authorIds }),
-    })
-    await storeCompanions(transaction, app, { tenantId, versionId: id }, prepared)
-    await replaceScenarios(transaction, tenantId, id, scenarios)
-    const version = await findVersion(transaction, key, number)
-    if (version === undefined) throw new TypeError('the version was inserted just now')
-    return {
-      output: toVersionState(version),
-      audit: [
-        {
-          action: 'version.created',
-          entityKind: 'version',
-          entityId: id,
-          afterHash: content.definitionHash,
-          details: { procedureKey: key, versionNumber: number, basedOn: basedOn ?? null },
-        },
-      ],
-    }
+    const { version, audit } = await insertNextVersion(app, caller, transaction, key, preparation)
+    return { output: toVersionState(version), audit }
   },
 })
 

@@ -37,6 +37,7 @@ export interface AuditEntry {
   readonly entityKind:
     | 'procedure'
     | 'version'
+    | 'tool'
     | 'execution'
     | 'escalation'
     | 'embedding_model'

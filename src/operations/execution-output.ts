@@ -8,6 +8,7 @@ import type { ReplyFact, ReplyVerification } from '../reply/reply.ts'
 import { dueOutput, toDueOutput } from './due-output.ts'
 import { anyJson, instant, reason } from './shapes.ts'
 import { stepOutput, toStepOutput } from './step-output.ts'
+import { stoppedOutput } from './stopped-output.ts'
 
 const findings = z.array(z.string()).readonly()
 
@@ -176,6 +177,7 @@ export const runDetailOutput = runOutput.extend({
     })
     .nullable()
     .describe('The process that `workerId` names; null where nobody has the run'),
+  heldBy: stoppedOutput.describe('The switch that holds it, until that is lifted; null: none does'),
   acts: z
     .array(
       z.object({

@@ -1,8 +1,10 @@
 import type { Db } from '../db/connect.ts'
+import { findActiveAt } from '../db/queries/activations.ts'
 import { findProcedure, listProcedureKeys } from '../db/queries/procedures.ts'
 import {
   findActiveVersion,
   findVersion,
+  findVersionById,
   listVersions,
   type ProcedureVersion,
 } from '../db/queries/versions.ts'
@@ -38,6 +40,24 @@ export async function findProcedureVersion(
     versionNumber: versionNumber ?? null,
     known: known.map((item) => item.versionNumber),
   })
+}
+
+/**
+ * The version that served a procedure at an instant.
+ *
+ * @throws ServiceError `PROCEDURE_NOT_FOUND`, `VERSION_NOT_ACTIVE_THEN`.
+ */
+export async function getVersionAsOf(
+  db: Db,
+  procedureKey: string,
+  at: Date,
+): Promise<ProcedureVersion> {
+  const procedure = await findProcedure(db, procedureKey)
+  if (procedure === undefined) throw await procedureNotFound(db, procedureKey)
+  const id = await findActiveAt(db, procedure.id, at)
+  const version = id && (await findVersionById(db, id))
+  if (version !== undefined) return version
+  throw new ServiceError('VERSION_NOT_ACTIVE_THEN', { procedureKey, at: at.toISOString() })
 }
 
 /**

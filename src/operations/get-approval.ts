@@ -10,8 +10,10 @@ import { defineOperation } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { findChanged } from './require-approval.ts'
 import { reviewShape, toReviewOutput } from './review-output.ts'
+import { routingFindings } from './routing-findings.ts'
 import { simulationReport, toReportOutput } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
+import { findingShape } from './version-output.ts'
 
 /** What an approval of a version binds at this moment, who has said what of it, and what is missing. */
 export const getApproval = defineOperation({
@@ -41,6 +43,9 @@ export const getApproval = defineOperation({
       .describe('Whether the approvals are enough, and nobody stands against it'),
     changed: z.array(z.string()).describe('What has changed since it was last approved'),
     reviews: z.array(reviewShape).describe('In their order; those of another digest do not count'),
+    routing: z
+      .array(findingShape)
+      .describe('What its routing tests find now; an approval lets it pass by naming the ids'),
     simulation: simulationReport.nullable().describe('Null when it cannot be simulated'),
   }),
   errors: ['PROCEDURE_NOT_FOUND', 'VERSION_NOT_FOUND'],
@@ -61,6 +66,7 @@ export const getApproval = defineOperation({
       const known = new Set(ofVersion.map(({ id }) => id))
       const reviews = [...ofDigest.filter(({ id }) => !known.has(id)), ...ofVersion]
       const { parts } = approval
+      const routing = version.status === 'draft' ? await routingFindings(transaction, version) : []
       return {
         procedureKey: version.procedureKey,
         versionNumber: version.versionNumber,
@@ -74,6 +80,7 @@ export const getApproval = defineOperation({
         approved: declinedBy.length === 0 && approvedBy.length >= required,
         changed: [...(await findChanged(transaction, version, approval))],
         reviews: reviews.map(toReviewOutput),
+        routing: [...routing],
         simulation: approval.report ? toReportOutput(approval.report) : null,
       }
     })

@@ -21,6 +21,7 @@ import type { AuditEntry, Caller } from './define.ts'
 import { findProcedureVersion, procedureNotFound } from './find-version.ts'
 import { listMissingModels } from './prepare-version.ts'
 import { requireApproval } from './require-approval.ts'
+import { requireAcknowledged } from './routing-findings.ts'
 
 /** What is to go live, and what the caller saw serving when they decided so. */
 export interface GoLive {
@@ -28,6 +29,8 @@ export interface GoLive {
   readonly versionNumber: number
   /** Number of the version that the caller saw active, or null for none. */
   readonly seenActive: number | null
+  /** Ids of the routing findings that are accepted as they are, where no approval says so; default none. */
+  readonly acknowledge?: readonly string[]
 }
 
 /**
@@ -37,7 +40,7 @@ export interface GoLive {
  *
  * @throws ServiceError `PROCEDURE_NOT_FOUND`, `VERSION_NOT_FOUND`, `VERSION_NOT_DRAFT`, `ACTIVATION_STALE`,
  *   `VERSION_HAS_ERRORS`, `VERSION_TOOL_CHANGED`, `VERSION_NOT_EMBEDDED`, `SCENARIOS_FAILED`, `APPROVAL_DECLINED`,
- *   `APPROVAL_MISSING`.
+ *   `APPROVAL_MISSING`, `ROUTING_NOT_ACKNOWLEDGED`.
  */
 export async function goLive(
   app: AppContext,
@@ -57,12 +60,16 @@ export async function goLive(
   }
   const status = nextVersionStatus(version.status, 'activate')
   await lockCalled(transaction, version.definition)
-  const findings = await checkMayGoLive(app, transaction, version)
+  const checked = await checkMayGoLive(app, transaction, version)
   const models = await listMissingModels(transaction, app, version)
   if (models.length > 0) {
     throw new ServiceError('VERSION_NOT_EMBEDDED', { procedureKey, versionNumber, models })
   }
   const approval = await requireApproval(app, transaction, version)
+  const acknowledged =
+    approval.digest === null ? (request.acknowledge ?? []) : approval.acknowledged
+  const routed = await requireAcknowledged(transaction, version, acknowledged)
+  const findings = [...checked, ...routed]
 
   // Taken under the lock, so that of two activations the later one has the later time.
   const at = await updateOpenActivation(

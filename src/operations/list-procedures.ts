@@ -1,13 +1,22 @@
 import { z } from 'zod'
+import { listEngagedSwitches } from '../db/queries/kill-switches.ts'
 import { listProcedures as listRows } from '../db/queries/procedures.ts'
+import { stoppedBy } from '../domain/kill-switch.ts'
 import { defineOperation } from './define.ts'
 import { instant, nextCursor, page } from './shapes.ts'
+import { stoppedOutput } from './stopped-output.ts'
 
 /** A page of procedures, by key. */
 export const listProcedures = defineOperation({
   name: 'listProcedures',
   summary: 'List procedures, by key',
-  input: z.strictObject(page),
+  input: z.strictObject({
+    ...page,
+    reviewDue: z
+      .boolean()
+      .default(false)
+      .describe('Only those whose active version was to be looked at by now'),
+  }),
   output: z.object({
     items: z.array(
       z.object({
@@ -17,6 +26,8 @@ export const listProcedures = defineOperation({
         activeVersionNumber: z.int().nullable(),
         latestVersionNumber: z.int(),
         draftCount: z.int(),
+        stopped: stoppedOutput,
+        reviewBy: instant.nullable().describe('Of the active version'),
         createdAt: instant,
       }),
     ),
@@ -24,16 +35,25 @@ export const listProcedures = defineOperation({
   }),
   errors: [],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
-  async run({ db }, { limit, cursor }) {
+  async run({ app, db }, { limit, cursor, reviewDue }) {
     const rows = await listRows(db.kysely, {
       limit: limit + 1,
       ...(cursor !== undefined && { after: cursor }),
+      ...(reviewDue && { reviewDueAt: new Date(app.clock.now()) }),
     })
     const items = rows.slice(0, limit)
+    const engaged = await listEngagedSwitches(db.kysely)
+    const stopped = new Map(
+      engaged.flatMap((one) =>
+        one.kind === 'procedure' ? [[one.name, stoppedBy(one)] as const] : [],
+      ),
+    )
     return {
-      items: items.map(({ id, key, createdAt, ...item }) => ({
+      items: items.map(({ id, key, createdAt, reviewBy, ...item }) => ({
         procedureKey: key,
         ...item,
+        stopped: stopped.get(key) ?? null,
+        reviewBy: reviewBy?.toISOString() ?? null,
         createdAt: createdAt.toISOString(),
       })),
       nextCursor: rows.length > limit ? (items.at(-1)?.key ?? null) : null,

@@ -1,23 +1,23 @@
 import type { AppContext } from '../context.ts'
 import type { Db, Transaction } from '../db/connect.ts'
-import { listEmbeddingModels } from '../db/queries/embedding-models.ts'
+import { type EmbeddedTexts, listEmbeddingModels } from '../db/queries/embedding-models.ts'
 import {
   listVersionModels,
   upsertVersionVectors,
   type VersionVector,
 } from '../db/queries/embeddings.ts'
 import { insertContracts } from '../db/queries/tool-contracts.ts'
-import type { VersionContent } from '../db/queries/versions.ts'
-import { sha256 } from '../domain/canonical.ts'
+import type { ProcedureVersion, VersionContent } from '../db/queries/versions.ts'
 import { definitionHash } from '../domain/definition.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { examplesOf } from '../domain/examples.ts'
 import type { Id } from '../domain/ids.ts'
 import { requireDefinition } from '../domain/parse-definition.ts'
 import { walkSteps } from '../domain/step.ts'
 import { buildSummary } from '../domain/summary.ts'
 import type { ToolContract } from '../domain/tool.ts'
-import { embedOne } from '../search/embedder.ts'
 import { checkVersion } from './check-version.ts'
+import { embedVersions } from './embed-versions.ts'
 import { lockNeededModels, neededModels } from './embedding-models.ts'
 
 /** A definition made ready to be saved: parsed, checked, summed up and embedded, before any transaction. */
@@ -50,7 +50,8 @@ export async function prepareVersion(
   const contracts = used.map(({ contract, contractHash }) => ({ contract, contractHash }))
   const { summary, purpose } = buildSummary(definition)
   const models = neededModels(await listEmbeddingModels(app.database.system), app)
-  const vectors = await Promise.all(models.map((model) => embedPurpose(app, model, purpose)))
+  const texts = { purpose, examples: examplesOf(definition) }
+  const vectors = await Promise.all(models.map((model) => embedVersion(app, model, texts)))
   return {
     content: {
       definition,
@@ -68,15 +69,16 @@ export async function prepareVersion(
   }
 }
 
-async function embedPurpose(
+async function embedVersion(
   { embedders, log }: AppContext,
   model: string,
-  purpose: string,
+  texts: Pick<EmbeddedTexts, 'purpose' | 'examples'>,
 ): Promise<VersionVector | undefined> {
   const embedder = embedders.find(model)
   if (embedder === undefined) return undefined
   try {
-    return { model, textHash: sha256(purpose), vector: await embedOne(embedder, purpose) }
+    const [vectors] = await embedVersions(embedder.model, [texts], (all) => embedder.embed(all))
+    return vectors
   } catch (error) {
     if (embedder === embedders.offline) throw error
     log.warn({ err: error, model }, 'a version is saved without a vector of this model')
@@ -102,13 +104,13 @@ export async function storeCompanions(
   await upsertVersionVectors(transaction, tenantId, versionId, vectors)
 }
 
-/** The models that need a vector of the version's purpose and have none: by them search would not find it. */
+/** The models that need vectors of the version and have not all: by them search would not find it, or nobody knows whether. */
 export async function listMissingModels(
   transaction: Transaction,
   app: AppContext,
-  version: { readonly id: Id<'version'>; readonly purpose: string },
+  { id, purpose, definition }: Pick<ProcedureVersion, 'id' | 'purpose' | 'definition'>,
 ): Promise<readonly string[]> {
   const needed = await lockNeededModels(transaction, app)
-  const stored = await listVersionModels(transaction, version.id, sha256(version.purpose))
+  const stored = await listVersionModels(transaction, id, purpose, examplesOf(definition))
   return needed.filter((model) => !stored.includes(model))
 }

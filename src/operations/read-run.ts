@@ -2,6 +2,7 @@ import type { AppContext } from '../context.ts'
 import type { TenantDb, Transaction } from '../db/connect.ts'
 import { listExecutionActs } from '../db/queries/audit.ts'
 import { findErasedAt } from '../db/queries/erasures.ts'
+import { findHoldingSwitch } from '../db/queries/execution-holds.ts'
 import {
   type Execution,
   findExecution,
@@ -13,6 +14,7 @@ import { findWorkerSign } from '../db/workers.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
 import { isExecutionEnded } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
+import { stoppedBy } from '../domain/kill-switch.ts'
 import type { OperationContext } from './define.ts'
 import { type RunDetailOutput, type RunOutput, toRunOutput } from './execution-output.ts'
 import { planOfExecution } from './execution-plan.ts'
@@ -60,8 +62,19 @@ export async function readRunDetail(
   return {
     ...run,
     worker: await readWorker(context, run),
+    heldBy: await readHold(context, id, run),
     acts: acts.map((act) => ({ ...act, at: act.at.toISOString() })),
   }
+}
+
+async function readHold(
+  { db }: OperationContext,
+  id: Id<'execution'>,
+  { execution: { status, pauseRequested } }: RunOutput,
+): Promise<RunDetailOutput['heldBy']> {
+  if (isExecutionEnded(status) || !pauseRequested) return null
+  const found = await findHoldingSwitch(db.kysely, id)
+  return found === undefined ? null : stoppedBy(found)
 }
 
 async function readWorker(

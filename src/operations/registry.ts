@@ -1,4 +1,6 @@
 import { activateVersion } from './activate-version.ts'
+import { allowProcedure } from './allow-procedure.ts'
+import { allowTool } from './allow-tool.ts'
 import { answerStep } from './answer-step.ts'
 import { approveStep } from './approve-step.ts'
 import { assignEscalation } from './assign-escalation.ts'
@@ -7,6 +9,7 @@ import { bundleExecution } from './bundle-execution.ts'
 import { calibrateEmbeddings } from './calibrate-embeddings.ts'
 import { cancelBacktest } from './cancel-backtest.ts'
 import { cancelExecution } from './cancel-execution.ts'
+import { cancelSchedule } from './cancel-schedule.ts'
 import { changePrincipal } from './change-principal.ts'
 import { continueBacktest } from './continue-backtest.ts'
 import { continueEmbeddingSwitch } from './continue-embedding-switch.ts'
@@ -40,6 +43,8 @@ import { listKeys } from './list-keys.ts'
 import { listPrincipals } from './list-principals.ts'
 import { listProcedures } from './list-procedures.ts'
 import { listScenarios } from './list-scenarios.ts'
+import { listSchedules } from './list-schedules.ts'
+import { listTools } from './list-tools.ts'
 import { listWaitingSteps } from './list-waiting-steps.ts'
 import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
@@ -49,13 +54,18 @@ import { resolveTicket } from './resolve-ticket.ts'
 import { resumeExecution } from './resume-execution.ts'
 import { reviewVersion } from './review-version.ts'
 import { revokeKey } from './revoke-key.ts'
+import { rollBackProcedure } from './roll-back-procedure.ts'
+import { scheduleActivation } from './schedule-activation.ts'
 import { sealExecutions } from './seal-executions.ts'
 import { searchProcedures } from './search-procedures.ts'
 import { setCalendar } from './set-calendar.ts'
 import { setRetention } from './set-retention.ts'
+import { setReviewBy } from './set-review-by.ts'
 import { setScenarios } from './set-scenarios.ts'
 import { simulateVersion } from './simulate-version.ts'
 import { startExecution } from './start-execution.ts'
+import { stopProcedure } from './stop-procedure.ts'
+import { stopTool } from './stop-tool.ts'
 import { switchEmbeddings } from './switch-embeddings.ts'
 import { verifyAudit } from './verify-audit.ts'
 
@@ -121,4 +131,14 @@ export const operations = {
   eraseCustomer,
   getRetention,
   setRetention,
+  stopProcedure,
+  allowProcedure,
+  stopTool,
+  allowTool,
+  listTools,
+  scheduleActivation,
+  rollBackProcedure,
+  setReviewBy,
+  cancelSchedule,
+  listSchedules,
 } as const

@@ -45,6 +45,7 @@ export const resolveTicket = defineOperation({
   errors: [
     'PROCEDURE_NOT_FOUND',
     'PROCEDURE_NOT_ACTIVE',
+    'PROCEDURE_STOPPED',
     'IDEMPOTENCY_KEY_REUSED',
     'EMBEDDING_MODEL_DIFFERS',
     'EMBEDDER_UNAVAILABLE',

@@ -13,11 +13,21 @@ export const procedureKey = z
 
 export const versionNumber = z.int().min(1).describe('The number of a version, from 1')
 
+export const toolName = z.string().min(1).max(64).describe('The name of a tool')
+
 export const instant = z.iso.datetime()
 
 export const executionId = idOf('execution', 'exec_…')
 export const escalationId = idOf('escalation', 'esc_…')
 export const backtestId = idOf('backtest', 'bkt_…')
+
+export const scheduleId = idOf('schedule', 'sch_…')
+
+export const acknowledge = z
+  .array(z.string().min(1).max(200))
+  .max(1_000)
+  .default([])
+  .describe('Ids of routing findings that are accepted as they are')
 
 /** Which step of which execution is spoken to. */
 export const waitRef = {
@@ -69,12 +79,12 @@ export const nextCursor = z
 /** Why a run ended as it did, as `Reason` of src/domain/escalation.ts; null when it resolved. */
 export const reason = z.custom<Reason | null>()
 
-function idOf<K extends 'execution' | 'escalation' | 'backtest'>(
+function idOf<K extends 'execution' | 'escalation' | 'backtest' | 'schedule'>(
   kind: K,
   example: string,
 ): z.ZodType<Id<K>> {
   return z.custom<Id<K>>(
     (value) => typeof value === 'string' && isId(kind, value),
-    `must be the id of ${kind === 'backtest' ? 'a' : 'an'} ${kind}, ${example}`,
+    `must be the id of ${kind.startsWith('e') ? 'an' : 'a'} ${kind}, ${example}`,
   )
 }

@@ -41,7 +41,12 @@ export const startExecution = defineOperation({
     detach,
   }),
   output: runOutput,
-  errors: ['PROCEDURE_NOT_FOUND', 'PROCEDURE_NOT_ACTIVE', 'IDEMPOTENCY_KEY_REUSED'],
+  errors: [
+    'PROCEDURE_NOT_FOUND',
+    'PROCEDURE_NOT_ACTIVE',
+    'PROCEDURE_STOPPED',
+    'IDEMPOTENCY_KEY_REUSED',
+  ],
   roles: ['agent', 'admin'],
   async run(context, request) {
     const repeated = await findRepeatedRun(context, request)

@@ -2,13 +2,14 @@ import { z } from 'zod'
 import type { ProcedureVersion, VersionListItem } from '../db/queries/versions.ts'
 import { instant } from './shapes.ts'
 
-const findingShape = z.object({
+export const findingShape = z.object({
   rule: z.string(),
   severity: z.enum(['error', 'warning']),
   path: z.string(),
   message: z.string(),
   line: z.int().optional(),
   column: z.int().optional(),
+  id: z.string().optional().describe('Of a routing finding: what it is acknowledged by'),
 })
 
 export const versionListItem = z.object({
@@ -22,6 +23,7 @@ export const versionListItem = z.object({
   revision: z.int().describe('Rises with each edit of a draft; an edit names the one that it saw'),
   createdAt: instant,
   updatedAt: instant,
+  reviewBy: instant.nullable().describe('When a person is to look whether it still holds'),
 })
 
 /** What an operation that changes a version answers. */
@@ -49,6 +51,7 @@ export function toVersionListItem(version: VersionListItem): z.infer<typeof vers
     revision: version.revision,
     createdAt: version.createdAt.toISOString(),
     updatedAt: version.updatedAt.toISOString(),
+    reviewBy: version.reviewBy?.toISOString() ?? null,
   }
 }
 

@@ -3,6 +3,7 @@ import type { AppContext } from '../context.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { lookAfterAudit } from './audit-chore.ts'
 import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
+import { doChores } from './chores.ts'
 import { lookAfterRetention } from './retention-chore.ts'
 
 /** How a process works on the executions that nobody has. */
@@ -31,7 +32,7 @@ export interface Working {
   untilIdle(): Promise<void>
 }
 
-/** How often the executions of workers that are gone are looked for. */
+/** How often chores are done, and the executions of workers that are gone looked for. */
 const releaseEveryMs = 1_000
 /** How many suspects are worked on, one after the other, before other work goes on. */
 const suspectsAtOnce = 8
@@ -127,6 +128,7 @@ export function startWorking(
       try {
         await pause(restsUntil - performance.now(), stopping.signal)
         if (performance.now() - releasedAt >= releaseEveryMs) {
+          await doChores(app)
           if (await takeFromTheGone(app)) await workOnSuspects()
           releasedAt = performance.now()
         }

@@ -108,8 +108,13 @@ function drawnBy(fragment: string, rule: string): readonly string[] {
   return [...drawn]
 }
 
-/** Only a playbook of many thousand lines draws it; see limits.test.ts. */
-const withoutExample = ['too-complex']
+/** Only a playbook of many thousand lines draws the first, see limits.test.ts; the others need those that serve. */
+const withoutExample = [
+  'too-complex',
+  'example-routed-elsewhere',
+  'no-match-routed-here',
+  'example-taken-away',
+]
 
 describe('docs/checks.md', () => {
   test('has an entry and a line for every rule, and no other', () => {

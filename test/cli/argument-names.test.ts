@@ -29,6 +29,9 @@ test.each([
   ['escalations assign', 'assignee', 'ASSIGNEE'],
   ['procedures activate', 'versionNumber', 'NUMBER'],
   ['procedures new-version', 'fromVersionNumber', '--from'],
+  ['procedures rollback', 'toVersionNumber', 'NUMBER'],
+  ['procedures stop', 'reason', '--reason'],
+  ['tools stop', 'tool', 'NAME'],
   ['embeddings switch', 'model', 'MODEL'],
   ['stats', 'unknown.field', 'unknown.field'],
 ])('what is wrong with the input of %s: %s is told as %s', async (path, field, name) => {

@@ -81,6 +81,18 @@ describe('the screen of a run that has not ended says', () => {
   })
 })
 
+test('the screen of a run that a switch holds says what lets it go on, and why it is held', () => {
+  const parts = { status: 'paused', waitsFor: { kind: 'resume', ...waitsFor } } as const
+  const reason = 'It pays twice.'
+  const heldBy = { kind: 'tool', name: 'pay', reason, by: 'ann', since: at } as const
+
+  const text = shown(parts, { heldBy })
+
+  expect(text.replaceAll(/\n +/g, ' ')).toContain(
+    "Goes on     with 'stepwarden tools allow pay': the tool was stopped by ann at 2026-05-03 10:12:00Z: It pays twice.",
+  )
+})
+
 test('the screen says how often a run was taken over, and what each attempt came to', () => {
   const failed = { attempt: 1, result: 'failed', code: 'tool_failed', message: 'closed' } as const
   const step = {

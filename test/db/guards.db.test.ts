@@ -121,6 +121,35 @@ beforeAll(async () => {
     })
     .execute()
   await db.asApp('default', (client) => client.query(insertAuditEvent('aud_1')))
+  await insertProcedure(db.database, 'default', 'stopped')
+  const engaged = { tenant_id: 'default', engaged_by: '{}', engaged_at: exampleAt, reason: 'Why.' }
+  const lifted = { lifted_by: '{}', lifted_at: exampleAt }
+  await kysely
+    .insertInto('kill_switches')
+    .values([
+      { ...engaged, id: 'swi_procedure', kind: 'procedure', name: 'STOPPED_PROC' },
+      { ...engaged, id: 'swi_tool', kind: 'tool', name: 'pay' },
+      { ...engaged, ...lifted, id: 'swi_lifted', kind: 'tool', name: 'look' },
+    ])
+    .execute()
+  await kysely
+    .insertInto('activation_schedules')
+    .values(
+      (['open', 'activated'] as const).map((status) => ({
+        tenant_id: 'default',
+        id: `sch_${status}`,
+        procedure_id: 'mine_proc',
+        version_id: 'mine_draft',
+        revision: 1,
+        acknowledged: '[]',
+        due_at: exampleAt,
+        scheduled_by: '{}',
+        scheduled_at: exampleAt,
+        status,
+        ended_at: status === 'open' ? null : exampleAt,
+      })),
+    )
+    .execute()
 })
 
 function insertAuditEvent(id: string, columns = '', values = ''): string {
@@ -216,6 +245,21 @@ const attacks: Readonly<Record<string, string>> = {
     procedure_id: 'theirs_proc',
     version_id: 'theirs_active',
   }),
+  'starts an execution of a procedure that is stopped': insertExecution({
+    ...mine,
+    procedure_id: 'stopped_proc',
+    version_id: 'stopped_active',
+  }),
+  'starts an execution that uses a stopped tool': insertExecution({
+    ...mine,
+    tool_contracts: '{"pay": "hash"}',
+  }),
+  'changes why a procedure is stopped': `UPDATE kill_switches SET reason = 'Other.' WHERE id = 'swi_procedure'`,
+  'engages a switch again': `UPDATE kill_switches SET lifted_by = NULL, lifted_at = NULL WHERE id = 'swi_lifted'`,
+  'forgets that something was stopped': `DELETE FROM kill_switches WHERE id = 'swi_lifted'`,
+  'moves a scheduled activation': `UPDATE activation_schedules SET due_at = '2030-01-01Z' WHERE id = 'sch_open'`,
+  'reopens a schedule': `
+    UPDATE activation_schedules SET status = 'open', ended_at = NULL WHERE id = 'sch_activated'`,
   'deletes an execution': `DELETE FROM executions WHERE id = 'exec_running'`,
   'truncates executions': `TRUNCATE executions CASCADE`,
   'makes a running execution pending': `UPDATE executions SET status = 'pending' WHERE id = 'exec_running'`,
@@ -265,6 +309,8 @@ describe.each(roles)('a statement written by hand as the %s', (role) => {
   it('changes nothing of a version that is no longer a draft, column by column', async () => {
     for (const id of ['mine_active', 'mine_deprecated']) {
       for (const column of await columnsOf('procedure_versions')) {
+        // Says when to look at it again, and nothing of what it says itself.
+        if (column === 'review_by') continue
         const statement = await changeOf('procedure_versions', column, `id = '${id}'`)
 
         expect(await codeOf(role, statement), `${id}.${column}`).toMatch(refusal)
@@ -294,6 +340,7 @@ describe.each(roles)('a statement written by hand as the %s', (role) => {
       ...['cancel_requested_at', 'pause_requested_at', 'result', 'conditions', 'started_at'],
       'ended_at',
       'wake_at',
+      'pauses',
     ]
     for (const column of await columnsOf('executions')) {
       if (mayChange.includes(column)) continue

@@ -167,6 +167,48 @@ async function fill(tenant: string): Promise<void> {
       verdict: '{}',
     })
     .execute()
+  await kysely
+    .insertInto('kill_switches')
+    .values({
+      ...own,
+      id: 'swi',
+      kind: 'procedure',
+      name: 'OTHER',
+      reason: 'An example.',
+      engaged_by: '{}',
+      engaged_at: exampleAt,
+    })
+    .execute()
+  await kysely
+    .insertInto('execution_holds')
+    .values({ ...own, execution_id: 'exec_gone', switch_id: 'swi' })
+    .execute()
+  await kysely
+    .insertInto('activation_schedules')
+    .values({
+      ...own,
+      id: 'sch',
+      procedure_id: `${tenant}_proc`,
+      version_id: `${tenant}_draft`,
+      revision: 1,
+      acknowledged: '[]',
+      due_at: exampleAt,
+      scheduled_by: '{}',
+      scheduled_at: exampleAt,
+    })
+    .execute()
+  await kysely
+    .insertInto('example_vectors')
+    .values({
+      ...own,
+      model: 'fake',
+      version_id: `${tenant}_active`,
+      kind: 'match',
+      position: 1,
+      text_hash: 'x',
+      embedding: '[1,0]',
+    })
+    .execute()
   const kept = { ...own, created_at: exampleAt }
   await kysely
     .insertInto('escalations')
@@ -414,6 +456,7 @@ describe('every table', () => {
         'claim_executions',
         'count_unattended',
         'count_vectors',
+        'due_schedules',
         'executions_of',
         'hold_executions',
         'living_workers',
@@ -422,6 +465,7 @@ describe('every table', () => {
         'tenants_to_checkpoint',
         'tenants_to_seal',
         'tenants_with_retention',
+        'unsettled_switches',
         'versions_without_vector',
       ]
       expect(others).toEqual(crossing.map((name) => ({ name, owner: databaseRoles.system })))

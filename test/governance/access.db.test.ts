@@ -86,6 +86,16 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   makeCheckpoint: 'read the audit log, and have it sealed and signed',
   sealExecutions: 'read the audit log, and have it sealed and signed',
   verifyAudit: 'verify the audit, and take evidence away',
+  stopProcedure: 'review, and decide what serves',
+  allowProcedure: 'review, and decide what serves',
+  stopTool: 'review, and decide what serves',
+  allowTool: 'review, and decide what serves',
+  listTools: 'read procedures and their history',
+  scheduleActivation: 'review, and decide what serves',
+  rollBackProcedure: 'review, and decide what serves',
+  setReviewBy: 'review, and decide what serves',
+  cancelSchedule: 'review, and decide what serves',
+  listSchedules: 'read procedures and their history',
 }
 
 /** The code of what it failed with, or `done`. */

@@ -28,6 +28,22 @@ export async function listActivations(
   }))
 }
 
+/** The version that served a procedure at an instant, if one did. */
+export async function findActiveAt(
+  db: Db,
+  procedureId: Id<'procedure'>,
+  at: Date,
+): Promise<Id<'version'> | undefined> {
+  const row = await db
+    .selectFrom('activations')
+    .select('version_id')
+    .where('procedure_id', '=', procedureId)
+    .where('active_from', '<=', at)
+    .where((eb) => eb.or([eb('active_until', 'is', null), eb('active_until', '>', at)]))
+    .executeTakeFirst()
+  return row && (row.version_id as Id<'version'>)
+}
+
 /**
  * Closes the open range of a procedure, if there is one, at `at` or right after its beginning, and answers the
  * instant: the earliest at which the next may begin. The caller holds the procedure's lock.

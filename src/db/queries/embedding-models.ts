@@ -1,5 +1,7 @@
 import { type Selectable, sql } from 'kysely'
+import { type Example, examplesOf } from '../../domain/examples.ts'
 import type { Id } from '../../domain/ids.ts'
+import type { Json } from '../../domain/json.ts'
 import type { DatabaseHandle, Db, Transaction } from '../connect.ts'
 import type { EmbeddingModelsTable } from '../tables.ts'
 
@@ -58,6 +60,16 @@ export async function insertEmbeddingModels(
 }
 
 const listModels = 'SELECT * FROM embedding_models ORDER BY name'
+
+/** The model that search uses, if one was ever named. */
+export async function findCurrentModel(db: Db): Promise<RegisteredModel | undefined> {
+  const row = await db
+    .selectFrom('embedding_models')
+    .selectAll()
+    .where('is_current', '=', true)
+    .executeTakeFirst()
+  return row && toModel(row)
+}
 
 /** Every model that was ever made known, by name. */
 export async function listEmbeddingModels(db: DatabaseHandle): Promise<readonly RegisteredModel[]> {
@@ -162,29 +174,49 @@ export async function countVectors(
   }
 }
 
-/** The purposes of versions of one tenant. */
-export async function listPurposes(
+/** What of a version is embedded. */
+export interface EmbeddedTexts {
+  readonly versionId: Id<'version'>
+  readonly purpose: string
+  readonly examples: readonly Example[]
+}
+
+/** The purposes and examples of versions of one tenant. */
+export async function listEmbeddedTexts(
   db: Db,
   versionIds: readonly Id<'version'>[],
-): Promise<readonly { readonly versionId: Id<'version'>; readonly purpose: string }[]> {
-  const rows = await selectPurposes(db, versionIds).execute()
-  return rows.map(({ id, purpose }) => ({ versionId: id as Id<'version'>, purpose }))
+): Promise<readonly EmbeddedTexts[]> {
+  const rows = await selectTexts(db, versionIds).execute()
+  return rows.map(toTexts)
 }
 
 /** The same, by id; they stay so until the transaction ends. */
-export async function lockPurposes(
+export async function lockEmbeddedTexts(
   transaction: Transaction,
   versionIds: readonly Id<'version'>[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = await selectPurposes(transaction, versionIds).orderBy('id').forShare().execute()
-  return new Map(rows.map(({ id, purpose }) => [id, purpose]))
+): Promise<ReadonlyMap<string, EmbeddedTexts>> {
+  const rows = await selectTexts(transaction, versionIds).orderBy('id').forShare().execute()
+  return new Map(rows.map((row) => [row.id, toTexts(row)]))
 }
 
-function selectPurposes(db: Db, versionIds: readonly Id<'version'>[]) {
+function selectTexts(db: Db, versionIds: readonly Id<'version'>[]) {
   return db
     .selectFrom('procedure_versions')
-    .select(['id', 'purpose'])
+    .select(['id', 'purpose', 'internal', sql<Json>`definition -> 'examples'`.as('examples')])
     .where('id', 'in', [...versionIds])
+}
+
+function toTexts(row: {
+  readonly id: string
+  readonly purpose: string
+  readonly internal: boolean
+  readonly examples: Json
+}): EmbeddedTexts {
+  const examples = examplesOf({
+    examples: Object(row.examples),
+    ...(row.internal && { internal: true }),
+  })
+  return { versionId: row.id as Id<'version'>, purpose: row.purpose, examples }
 }
 
 function toModel(row: Selectable<EmbeddingModelsTable>): RegisteredModel {

@@ -1,14 +1,23 @@
 import { toSql } from 'pgvector'
+import { sha256 } from '../../domain/canonical.ts'
+import type { Example } from '../../domain/examples.ts'
 import type { Id } from '../../domain/ids.ts'
 import { isJsonObject, type JsonSchema } from '../../domain/json.ts'
 import type { Db, TenantDb, Transaction } from '../connect.ts'
 
-/** The vector of a version's purpose under one model. */
+/** The vector of one example of a version. */
+export interface ExampleVector extends Pick<Example, 'kind' | 'position'> {
+  readonly textHash: string
+  readonly vector: Float32Array
+}
+
+/** The vectors of a version under one model: of its purpose, and of its examples. */
 export interface VersionVector {
   readonly model: string
   /** SHA-256 of the whole purpose, of which the model may have read only the beginning. */
   readonly textHash: string
   readonly vector: Float32Array
+  readonly examples: readonly ExampleVector[]
 }
 
 /** Stores vectors of a version, in place of earlier ones of the same models. */
@@ -37,21 +46,60 @@ export async function upsertVersionVectors(
       })),
     )
     .execute()
+  const models = vectors.map(({ model }) => model)
+  await transaction
+    .deleteFrom('example_vectors')
+    .where('version_id', '=', versionId)
+    .where('model', 'in', models)
+    .execute()
+  const rows = vectors.flatMap(({ model, examples }) =>
+    examples.map(({ kind, position, textHash, vector }) => ({
+      tenant_id: tenantId,
+      model,
+      version_id: versionId,
+      kind,
+      position,
+      text_hash: textHash,
+      embedding: vectorText(vector),
+    })),
+  )
+  // A statement takes so many parameters and no more.
+  for (let from = 0; from < rows.length; from += 1_000) {
+    await transaction
+      .insertInto('example_vectors')
+      .values(rows.slice(from, from + 1_000))
+      .execute()
+  }
 }
 
-/** The models under which a version has a vector of exactly this text. */
+/** The models under which a version has vectors of exactly these texts. */
 export async function listVersionModels(
   db: Db,
   versionId: Id<'version'>,
-  textHash: string,
+  purpose: string,
+  examples: readonly Example[],
 ): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('version_embeddings')
     .select('model')
     .where('version_id', '=', versionId)
-    .where('text_hash', '=', textHash)
+    .where('text_hash', '=', sha256(purpose))
     .execute()
-  return rows.map(({ model }) => model)
+  const stored = await db
+    .selectFrom('example_vectors')
+    .select(['model', 'kind', 'position', 'text_hash'])
+    .where('version_id', '=', versionId)
+    .execute()
+  const known = new Set(
+    stored.map(({ model, kind, position, text_hash }) =>
+      JSON.stringify([model, kind, position, text_hash]),
+    ),
+  )
+  const has = (model: string) =>
+    examples.every(({ kind, position, text }) =>
+      known.has(JSON.stringify([model, kind, position, sha256(text)])),
+    )
+  return rows.flatMap(({ model }) => (has(model) ? [model] : []))
 }
 
 /** What search compares, of the versions that serve: their ids and keys, purposes and examples. */

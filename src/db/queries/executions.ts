@@ -77,7 +77,7 @@ export interface Execution extends ExecutionListItem {
   readonly wakeAt: Date | null
   readonly startedAt: Date | null
   /** What is fixed at its start besides input and ticket. */
-  readonly further: Pick<ExecutionStart, 'mode' | 'calendar' | 'pins' | 'calledFrom'>
+  readonly further: Pick<ExecutionStart, 'mode' | 'calendar' | 'pins' | 'calledFrom' | 'pauses'>
 }
 
 export async function findExecution(db: Db, id: Id<'execution'>): Promise<Execution | undefined> {
@@ -339,13 +339,21 @@ function toReason(reason: Json | null): Reason | null {
 export function toFurther(
   row: Pick<
     Selectable<ExecutionsTable>,
-    'mode' | 'calendar' | 'pins' | 'parent_id' | 'root_id' | 'parent_ordinal' | 'call_path'
+    | 'mode'
+    | 'calendar'
+    | 'pins'
+    | 'parent_id'
+    | 'root_id'
+    | 'parent_ordinal'
+    | 'call_path'
+    | 'pauses'
   >,
 ): Execution['further'] {
   return {
     ...(row.mode === 'guided' && { mode: 'guided' }),
     ...(row.calendar !== null && { calendar: row.calendar as unknown as Calendar }),
     ...(row.pins !== null && { pins: row.pins as unknown as ExecutionStart['pins'] & {} }),
+    ...(row.pauses !== null && { pauses: row.pauses as unknown as ExecutionStart['pauses'] & {} }),
     ...(row.parent_id !== null && {
       calledFrom: {
         rootId: row.root_id as Id<'execution'>,

@@ -8,6 +8,7 @@ import {
 } from '../../domain/execution.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import { stoppedBy } from '../../domain/kill-switch.ts'
 import type { SelectionRecord } from '../../domain/selection.ts'
 import type { SensitiveValue } from '../../domain/sensitive-value.ts'
 import type { Claim } from '../../executor/ports.ts'
@@ -15,6 +16,7 @@ import type { TenantDb } from '../connect.ts'
 import { constraintOf } from '../database-errors.ts'
 import type { HotStatement, TextValue } from '../hot-statement.ts'
 import type { InputSources } from './executions.ts'
+import { findStoppingSwitch } from './kill-switches.ts'
 import { sensitiveColumns } from './sensitive-values.ts'
 
 /** What starting an execution stores. */
@@ -92,7 +94,8 @@ const sealedInsertOnce = sealedStatement('execution_insert_sealed_once', true)
  * Stores a new execution in one commit: running and claimed by the worker (`firstClaim`), or pending for any, with what
  * is stored `apart` of it. Answers false when the idempotency key, or the step that calls it, has one already.
  *
- * @throws ServiceError `PROCEDURE_NOT_ACTIVE` when the version is not active any more: the database refuses it.
+ * @throws ServiceError `PROCEDURE_NOT_ACTIVE` when the version is not active any more, `PROCEDURE_STOPPED` when a switch
+ *   stops it: the database refuses it.
  */
 export async function insertExecution(
   db: TenantDb,
@@ -134,11 +137,25 @@ export async function insertExecution(
       ...(isSealed ? [JSON.stringify(apart)] : []),
     ])
     .catch((error: unknown) => {
-      if (constraintOf(error) !== 'executions_of_active_version') throw error
       const { procedureKey } = version
-      throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey }, { cause: error })
+      switch (constraintOf(error)) {
+        case 'executions_of_active_version':
+          throw new ServiceError('PROCEDURE_NOT_ACTIVE', { procedureKey }, { cause: error })
+        case 'executions_not_stopped':
+          return undefined
+        default:
+          throw error
+      }
     })
-  return count > 0
+  if (count !== undefined) return count > 0
+  const { pins } = start
+  const found = await findStoppingSwitch(db.kysely, db.tenantId, { ...version, pins })
+  if (found !== undefined) {
+    const { procedureKey } = version
+    throw new ServiceError('PROCEDURE_STOPPED', { procedureKey, stopped: stoppedBy(found) })
+  }
+  // It was lifted in the meantime.
+  return insertExecution(db, execution, apart)
 }
 
 function insertOf(kind: 'plain' | 'full' | 'sealed', isOnce: boolean): HotStatement {

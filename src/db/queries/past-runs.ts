@@ -109,6 +109,7 @@ const columns = [
   'parent_ordinal',
   'root_id',
   'call_path',
+  'pauses',
   'status',
   'outcome',
   'reason',

@@ -16,6 +16,8 @@ export interface ProcedureListItem extends Procedure {
   readonly category: string
   readonly activeVersionNumber: number | null
   readonly draftCount: number
+  /** When a person is to look whether the active version still holds; null for never. */
+  readonly reviewBy: Date | null
 }
 
 export async function findProcedure(db: Db, key: string): Promise<Procedure | undefined> {
@@ -104,7 +106,12 @@ export async function updateNextVersionNumber(
 /** A page of procedures by key. `after` is the last key of the page before. */
 export async function listProcedures(
   db: Db,
-  page: { readonly limit: number; readonly after?: string },
+  page: {
+    readonly limit: number
+    readonly after?: string
+    /** Only those whose active version was to be looked at by this instant. */
+    readonly reviewDueAt?: Date
+  },
 ): Promise<readonly ProcedureListItem[]> {
   const rows = await db
     .selectFrom('procedures as p')
@@ -115,6 +122,7 @@ export async function listProcedures(
           .select(({ fn }) => [
             fn.max('v.version_number').filterWhere('v.status', '=', 'active').as('active'),
             fn.countAll<number>().filterWhere('v.status', '=', 'draft').as('drafts'),
+            fn.max('v.review_by').filterWhere('v.status', '=', 'active').as('review_by'),
           ])
           .whereRef('v.procedure_id', '=', 'p.id')
           .as('counts'),
@@ -133,8 +141,11 @@ export async function listProcedures(
       (join) => join.onTrue(),
     )
     .selectAll('p')
-    .select(['counts.active', 'counts.drafts', 'shown.name', 'shown.category'])
+    .select(['counts.active', 'counts.drafts', 'counts.review_by', 'shown.name', 'shown.category'])
     .$if(page.after !== undefined, (query) => query.where('p.key', '>', page.after ?? ''))
+    .$if(page.reviewDueAt !== undefined, (query) =>
+      query.where('counts.review_by', '<=', page.reviewDueAt ?? null),
+    )
     .orderBy('p.key')
     .limit(page.limit)
     .execute()
@@ -144,6 +155,7 @@ export async function listProcedures(
     category: row.category ?? 'general',
     activeVersionNumber: row.active,
     draftCount: Number(row.drafts),
+    reviewBy: row.review_by,
   }))
 }
 

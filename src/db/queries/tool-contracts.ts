@@ -47,3 +47,38 @@ export async function listContracts(
     ]),
   )
 }
+
+/** The names of all tools that a version of the tenant has ever pinned. */
+export async function listContractNames(db: Db): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('tool_contracts')
+    .select('name')
+    .distinct()
+    .orderBy('name')
+    .execute()
+  return rows.map(({ name }) => name)
+}
+
+/** An active version, and the contract that it has pinned of each tool that it uses. */
+export interface ToolUse {
+  readonly procedureKey: string
+  readonly versionNumber: number
+  readonly toolContracts: Readonly<Record<string, string>>
+}
+
+/** The active versions that use tools, by procedure key. */
+export async function listToolUses(db: Db): Promise<readonly ToolUse[]> {
+  const rows = await db
+    .selectFrom('procedure_versions')
+    .select(['procedure_key', 'version_number', 'tool_contracts'])
+    .where('status', '=', 'active')
+    .where('tool_contracts', '<>', '{}')
+    .orderBy('procedure_key')
+    .execute()
+  return rows.map((row) => ({
+    procedureKey: row.procedure_key,
+    versionNumber: row.version_number,
+    // Written only from contract hashes by name.
+    toolContracts: row.tool_contracts as Readonly<Record<string, string>>,
+  }))
+}

@@ -21,6 +21,8 @@ export interface VersionListItem {
   readonly revision: number
   readonly createdAt: Date
   readonly updatedAt: Date
+  /** When a person is to look whether it still holds; null for never. */
+  readonly reviewBy: Date | null
 }
 
 /** One version, whole. */
@@ -75,6 +77,7 @@ const versionColumns = [
   'approval_digest',
   'created_at',
   'updated_at',
+  'review_by',
 ] as const
 
 export async function findVersion(
@@ -162,6 +165,7 @@ export async function listVersions(
       'revision',
       'created_at',
       'updated_at',
+      'review_by',
     ])
     .where('procedure_id', '=', procedureId)
     .orderBy('version_number', 'desc')
@@ -289,6 +293,19 @@ export async function updateVersionStatus(
     .executeTakeFirstOrThrow()
 }
 
+/** Sets when a person is to look at a version again, whatever its state. */
+export async function updateReviewBy(
+  transaction: Transaction,
+  id: Id<'version'>,
+  reviewBy: Date | null,
+): Promise<void> {
+  await transaction
+    .updateTable('procedure_versions')
+    .set({ review_by: reviewBy })
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+}
+
 /** Deletes a draft of the revision that was seen; false when it is not that any more. */
 export async function deleteDraft(
   transaction: Transaction,
@@ -346,6 +363,7 @@ type ListColumns = Pick<
   | 'revision'
   | 'created_at'
   | 'updated_at'
+  | 'review_by'
 >
 
 function toListItem(row: ListColumns): VersionListItem {
@@ -361,6 +379,7 @@ function toListItem(row: ListColumns): VersionListItem {
     revision: row.revision,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    reviewBy: row.review_by,
   }
 }
 

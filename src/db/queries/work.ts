@@ -3,6 +3,8 @@ import type { StepRow } from '../../domain/execution.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Claim } from '../../executor/ports.ts'
 import type { Database, TenantDb, Transaction } from '../connect.ts'
+import { deleteHold } from './execution-holds.ts'
+import { pausesUntil } from './pauses.ts'
 
 interface ClaimedRow {
   readonly tenant_id: string
@@ -139,6 +141,7 @@ export async function markExecution(
       }),
       ...(mark === 'resume' && {
         pause_requested_at: null,
+        pauses: pausesUntil(at, 'executions'),
         status: eb
           .case()
           .when('status', '=', 'paused')
@@ -149,6 +152,8 @@ export async function markExecution(
     }))
     .where('id', '=', id)
     .execute()
+  // What a person pauses or resumes is theirs: no switch lets it go on, or holds it, from now on.
+  if (mark !== 'cancel') await deleteHold(transaction, id)
 }
 
 /** Pauses every execution of every tenant that has not ended, whoever has it, and answers how many these were. */
