@@ -1,4 +1,38 @@
 
+TABLE activation_schedules
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  procedure_id text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  revision integer NOT NULL
+  seen_active integer
+  acknowledged jsonb NOT NULL
+  due_at timestamp(3) with time zone NOT NULL
+  scheduled_by jsonb NOT NULL
+  scheduled_at timestamp(3) with time zone NOT NULL
+  status text NOT NULL DEFAULT 'open'::text
+  problem jsonb
+  cancelled_by jsonb
+  ended_at timestamp(3) with time zone
+  CONSTRAINT activation_schedules_acknowledged_check CHECK ((jsonb_typeof(acknowledged) = 'array'::text))
+  CONSTRAINT activation_schedules_check CHECK (((status = 'open'::text) = (ended_at IS NULL)))
+  CONSTRAINT activation_schedules_check1 CHECK (((status = 'refused'::text) = (problem IS NOT NULL)))
+  CONSTRAINT activation_schedules_check2 CHECK (((status = 'cancelled'::text) = (cancelled_by IS NOT NULL)))
+  CONSTRAINT activation_schedules_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT activation_schedules_status_check CHECK ((status = ANY (ARRAY['open'::text, 'activated'::text, 'refused'::text, 'cancelled'::text])))
+  CONSTRAINT activation_schedules_tenant_id_procedure_id_version_id_fkey FOREIGN KEY (tenant_id, procedure_id, version_id) REFERENCES procedure_versions(tenant_id, procedure_id, id) ON DELETE CASCADE
+  CREATE INDEX activation_schedules_due ON activation_schedules USING btree (due_at) WHERE (status = 'open'::text)
+  CREATE UNIQUE INDEX activation_schedules_open ON activation_schedules USING btree (tenant_id, version_id) WHERE (status = 'open'::text)
+  CREATE INDEX activation_schedules_version ON activation_schedules USING btree (tenant_id, procedure_id, version_id)
+  CREATE TRIGGER activation_schedules_ended BEFORE UPDATE ON activation_schedules FOR EACH ROW WHEN ((old.status <> 'open'::text)) EXECUTE FUNCTION refuse('A schedule that has ended never changes.')
+  CREATE TRIGGER activation_schedules_identity BEFORE UPDATE OF tenant_id, id, procedure_id, version_id, revision, seen_active, acknowledged, due_at, scheduled_by, scheduled_at ON activation_schedules FOR EACH ROW EXECUTE FUNCTION refuse('What was scheduled never changes; cancel it and schedule anew.')
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (status, problem, cancelled_by, ended_at) TO stepwarden_app
+  GRANT SELECT (tenant_id, id, due_at, status) TO stepwarden_system
+
 TABLE activations
   tenant_id text COLLATE "C" NOT NULL
   id text COLLATE "C" NOT NULL
@@ -339,6 +373,42 @@ TABLE escalations
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (queue, priority, status, assignee, late_outcomes, resolution, assigned_at, resolved_at) TO stepwarden_app
 
+TABLE example_vectors
+  tenant_id text COLLATE "C" NOT NULL
+  model text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  kind text COLLATE "C" NOT NULL
+  position integer NOT NULL
+  text_hash text COLLATE "C" NOT NULL
+  embedding vector NOT NULL
+  dimensions integer NOT NULL GENERATED AS vector_dims(embedding)
+  CONSTRAINT example_vectors_embedding_check CHECK (((vector_dims(embedding) >= 1) AND (vector_dims(embedding) <= 4096)))
+  CONSTRAINT example_vectors_kind_check CHECK ((kind = ANY (ARRAY['match'::text, 'noMatch'::text])))
+  CONSTRAINT example_vectors_model_dimensions_fkey FOREIGN KEY (model, dimensions) REFERENCES embedding_models(name, dimensions)
+  CONSTRAINT example_vectors_pkey PRIMARY KEY (tenant_id, model, version_id, kind, "position")
+  CONSTRAINT example_vectors_position_check CHECK (("position" >= 1))
+  CONSTRAINT example_vectors_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id) ON DELETE CASCADE
+  CREATE INDEX example_vectors_version ON example_vectors USING btree (tenant_id, version_id)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE execution_holds
+  tenant_id text COLLATE "C" NOT NULL
+  execution_id text COLLATE "C" NOT NULL
+  switch_id text COLLATE "C" NOT NULL
+  CONSTRAINT execution_holds_pkey PRIMARY KEY (tenant_id, execution_id)
+  CONSTRAINT execution_holds_tenant_id_switch_id_fkey FOREIGN KEY (tenant_id, switch_id) REFERENCES kill_switches(tenant_id, id)
+  CREATE INDEX execution_holds_switch ON execution_holds USING btree (tenant_id, switch_id)
+  POLICY system_rows FOR ALL TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (switch_id) TO stepwarden_app
+  GRANT DELETE TO stepwarden_system
+
 TABLE executions WITH (fillfactor=80)
   tenant_id text COLLATE "C" NOT NULL
   id text COLLATE "C" NOT NULL
@@ -386,6 +456,7 @@ TABLE executions WITH (fillfactor=80)
   calendar jsonb
   due_at timestamp(3) with time zone
   due_warn_at timestamp(3) with time zone
+  pauses jsonb
   CONSTRAINT executions_pkey PRIMARY KEY (tenant_id, id)
   CREATE UNIQUE INDEX executions_called ON executions USING btree (tenant_id, parent_id, parent_ordinal) WHERE (parent_id IS NOT NULL)
   CREATE INDEX executions_due ON executions USING btree (wake_at) WHERE (status = 'waiting'::text)
@@ -404,7 +475,7 @@ TABLE executions WITH (fillfactor=80)
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at, wake_at) TO stepwarden_app
+  GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at, wake_at, pauses) TO stepwarden_app
   GRANT SELECT (tenant_id, id, started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, ended_at, wake_at) TO stepwarden_system
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, wake_at) TO stepwarden_system
 
@@ -417,6 +488,34 @@ TABLE governance
   CREATE TRIGGER governance_kept BEFORE DELETE OR TRUNCATE ON governance FOR EACH STATEMENT EXECUTE FUNCTION refuse('What a deployment requires is changed, never removed.')
   CREATE TRIGGER governance_told AFTER UPDATE ON governance FOR EACH ROW WHEN ((old.required_approvals <> new.required_approvals)) EXECUTE FUNCTION tell_governance()
   GRANT SELECT TO stepwarden_app
+
+TABLE kill_switches
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  kind text NOT NULL
+  name text COLLATE "C" NOT NULL
+  reason text NOT NULL
+  engaged_by jsonb NOT NULL
+  engaged_at timestamp(3) with time zone NOT NULL
+  lifted_by jsonb
+  lifted_at timestamp(3) with time zone
+  is_settled boolean NOT NULL DEFAULT false
+  CONSTRAINT kill_switches_check CHECK (((lifted_at IS NULL) = (lifted_by IS NULL)))
+  CONSTRAINT kill_switches_kind_check CHECK ((kind = ANY (ARRAY['procedure'::text, 'tool'::text])))
+  CONSTRAINT kill_switches_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT kill_switches_reason_check CHECK ((reason <> ''::text))
+  CONSTRAINT kill_switches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE UNIQUE INDEX kill_switches_engaged ON kill_switches USING btree (tenant_id, kind, name) WHERE (lifted_at IS NULL)
+  CREATE INDEX kill_switches_unsettled ON kill_switches USING btree (tenant_id, id) WHERE (NOT is_settled)
+  CREATE TRIGGER kill_switches_identity BEFORE UPDATE OF tenant_id, id, kind, name, reason, engaged_by, engaged_at ON kill_switches FOR EACH ROW EXECUTE FUNCTION refuse('What was stopped, by whom and why never changes.')
+  CREATE TRIGGER kill_switches_kept BEFORE DELETE OR TRUNCATE ON kill_switches FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was stopped once is never forgotten.')
+  CREATE TRIGGER kill_switches_lifted BEFORE UPDATE ON kill_switches FOR EACH ROW WHEN (((old.lifted_at IS NOT NULL) AND ((old.lifted_at IS DISTINCT FROM new.lifted_at) OR (old.lifted_by IS DISTINCT FROM new.lifted_by)))) EXECUTE FUNCTION refuse('A switch that was lifted stays lifted; engage another one.')
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (lifted_by, lifted_at, is_settled) TO stepwarden_app
+  GRANT SELECT (tenant_id, id, is_settled) TO stepwarden_system
 
 TABLE limit_counters WITH (fillfactor=50)
   tenant_id text COLLATE "C" NOT NULL
@@ -510,6 +609,7 @@ TABLE procedure_versions
   approval_digest text COLLATE "C"
   source text
   scenarios_source text
+  review_by timestamp(3) with time zone
   CONSTRAINT procedure_versions_approval_digest_check CHECK ((approval_digest ~ '^[0-9a-f]{64}$'::text))
   CONSTRAINT procedure_versions_author_ids_check CHECK ((cardinality(author_ids) >= 1))
   CONSTRAINT procedure_versions_definition_check CHECK ((jsonb_typeof((definition -> 'steps'::text)) = 'array'::text))
@@ -526,6 +626,7 @@ TABLE procedure_versions
   CONSTRAINT procedure_versions_tool_contracts_check CHECK ((jsonb_typeof(tool_contracts) = 'object'::text))
   CONSTRAINT procedure_versions_version_number_check CHECK ((version_number >= 1))
   CREATE UNIQUE INDEX procedure_versions_one_active ON procedure_versions USING btree (tenant_id, procedure_id) WHERE (status = 'active'::text)
+  CREATE INDEX procedure_versions_review_by ON procedure_versions USING btree (tenant_id, review_by) WHERE ((status = 'active'::text) AND (review_by IS NOT NULL))
   CREATE INDEX procedure_versions_served ON procedure_versions USING btree (tenant_id, category) WHERE ((status = 'active'::text) AND (NOT internal))
   CREATE TRIGGER procedure_versions_approved BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.status = 'draft'::text) AND (new.status = 'active'::text))) EXECUTE FUNCTION guard_approval()
   CREATE TRIGGER procedure_versions_authors BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((NOT (new.author_ids @> old.author_ids))) EXECUTE FUNCTION refuse('Who has written a version stays its author.')
@@ -544,7 +645,7 @@ TABLE procedure_versions
   GRANT DELETE TO stepwarden_app
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (status, definition, definition_hash, summary, purpose, tool_contracts, findings, revision, author_ids, updated_by, updated_at, approval_digest, source, scenarios_source) TO stepwarden_app
+  GRANT UPDATE (status, definition, definition_hash, summary, purpose, tool_contracts, findings, revision, author_ids, updated_by, updated_at, approval_digest, source, scenarios_source, review_by) TO stepwarden_app
   GRANT SELECT (tenant_id, id, purpose) TO stepwarden_system
 
 TABLE procedures
@@ -996,6 +1097,18 @@ AS $function$
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
+FUNCTION public.due_schedules(until timestamp with time zone, max integer)
+ RETURNS TABLE(tenant_id text, id text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT s.tenant_id, s.id FROM public.activation_schedules s
+      WHERE s.status = 'open' AND s.due_at <= until
+      ORDER BY s.due_at, s.tenant_id, s.id LIMIT max
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
 FUNCTION public.erase_runs(of_erasure text, event_id text, at timestamp with time zone, actor text, origin text, digests jsonb, tickets text[], desk_keys text[], OUT run_count integer, OUT ticket_count integer)
  RETURNS record
  LANGUAGE plpgsql
@@ -1345,19 +1458,46 @@ FUNCTION public.guard_execution_start()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+    DECLARE
+      stopped_by text;
     BEGIN
+      PERFORM pg_advisory_xact_lock_shared(7355608, hashtext(NEW.tenant_id));
       IF NOT EXISTS (
         SELECT FROM public.procedure_versions v
-        WHERE v.tenant_id = NEW.tenant_id
-          AND v.id = NEW.version_id
-          AND v.procedure_id = NEW.procedure_id
-          AND v.procedure_key = NEW.procedure_key
-          AND v.version_number = NEW.version_number
-          AND v.definition_hash = NEW.definition_hash
-          AND (v.status = 'active' OR (NEW.parent_id IS NOT NULL AND v.status = 'deprecated'))
+        WHERE 
+  v.tenant_id = NEW.tenant_id
+    AND v.id = NEW.version_id
+    AND v.procedure_id = NEW.procedure_id
+    AND v.procedure_key = NEW.procedure_key
+    AND v.version_number = NEW.version_number
+    AND v.definition_hash = NEW.definition_hash
+    AND (v.status = 'active' OR (NEW.parent_id IS NOT NULL AND v.status = 'deprecated'))
+          AND NOT EXISTS (
+            SELECT FROM public.kill_switches k WHERE k.tenant_id = NEW.tenant_id AND k.lifted_at IS NULL)
       ) THEN
-        PERFORM public.refuse_row('executions', 'executions_of_active_version', 'restrict_violation',
-          'An execution names an active version by its exact procedure, number and definition hash.');
+        IF NOT EXISTS (SELECT FROM public.procedure_versions v WHERE 
+  v.tenant_id = NEW.tenant_id
+    AND v.id = NEW.version_id
+    AND v.procedure_id = NEW.procedure_id
+    AND v.procedure_key = NEW.procedure_key
+    AND v.version_number = NEW.version_number
+    AND v.definition_hash = NEW.definition_hash
+    AND (v.status = 'active' OR (NEW.parent_id IS NOT NULL AND v.status = 'deprecated'))) THEN
+          PERFORM public.refuse_row('executions', 'executions_of_active_version', 'restrict_violation',
+            'An execution names an active version by its exact procedure, number and definition hash.');
+        END IF;
+        stopped_by := public.stopping_switch(NEW.tenant_id, NEW.procedure_key, NEW.tool_contracts,
+          CASE WHEN NEW.parent_id IS NULL THEN NEW.pins END);
+        IF stopped_by IS NOT NULL AND NEW.parent_id IS NULL THEN
+          PERFORM public.refuse_row('executions', 'executions_not_stopped', 'restrict_violation',
+            'A procedure that is stopped, or uses a tool that is, cannot be started.');
+        END IF;
+        IF stopped_by IS NOT NULL THEN
+          NEW.status := 'paused';
+          NEW.pause_requested_at := clock_timestamp();
+          INSERT INTO public.execution_holds (tenant_id, execution_id, switch_id)
+            VALUES (NEW.tenant_id, NEW.id, stopped_by) ON CONFLICT DO NOTHING;
+        END IF;
       END IF;
       -- A run that is called is of the version that its root has pinned, and hands the same pins on.
       IF NEW.parent_id IS NOT NULL AND NOT EXISTS (
@@ -1550,6 +1690,7 @@ AS $function$
         worker_id = NULL, fence = e.fence + 1, revision = e.revision + 1
       WHERE e.ended_at IS NULL AND e.status <> 'paused';
       GET DIAGNOSTICS held = ROW_COUNT;
+      DELETE FROM public.execution_holds;
       RETURN held;
     END
     $function$
@@ -1757,6 +1898,25 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.stopping_switch(of_tenant text, of_procedure text, contracts jsonb, own_pins jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+      SELECT k.id FROM public.kill_switches k
+      WHERE k.tenant_id = of_tenant AND k.lifted_at IS NULL
+        AND CASE k.kind
+          WHEN 'procedure' THEN k.name = of_procedure
+          ELSE contracts ? k.name OR EXISTS (
+            SELECT FROM jsonb_each(own_pins) p
+            JOIN public.procedure_versions v ON v.tenant_id = of_tenant AND v.id = p.value ->> 'versionId'
+            WHERE v.tool_contracts ? k.name)
+        END
+      ORDER BY k.engaged_at, k.id
+      LIMIT 1
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.tell_governance()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1833,6 +1993,16 @@ FUNCTION public.tenants_with_retention()
  SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
       SELECT t.id FROM public.tenants t WHERE t.retention_days IS NOT NULL ORDER BY t.id
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.unsettled_switches(max integer)
+ RETURNS TABLE(tenant_id text, id text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT k.tenant_id, k.id FROM public.kill_switches k WHERE NOT k.is_settled ORDER BY 1, 2 LIMIT max
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
