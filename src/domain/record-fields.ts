@@ -147,6 +147,8 @@ export const actFields = {
     updated_by: 'structural',
     updated_at: 'structural',
     approval_digest: 'structural',
+    source: 'structural',
+    scenarios_source: 'structural',
     // The database makes these from the definition.
     procedure_key: 'structural',
     name: 'operational',
@@ -208,6 +210,8 @@ export const otherTables: Readonly<Record<string, string>> = {
   literal_patterns: 'made from the version',
   version_calls: 'made from the version',
   limit_counters: 'counted from the runs',
+  backtests: 'a reckoning that can be made again',
+  backtest_runs: 'a reckoning that can be made again',
   coverage_gaps: 'nothing ran',
   workers: 'of no lasting meaning',
   desk_refunds: 'the world of the demo, not the record',
