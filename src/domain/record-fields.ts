@@ -61,6 +61,7 @@ export const runFields = {
     calendar: 'structural',
     due_at: 'structural',
     due_warn_at: 'structural',
+    pauses: 'structural',
   },
   step_executions: {
     tenant_id: 'structural',
@@ -149,6 +150,7 @@ export const actFields = {
     approval_digest: 'structural',
     source: 'structural',
     scenarios_source: 'structural',
+    review_by: 'structural',
     // The database makes these from the definition.
     procedure_key: 'structural',
     name: 'operational',
@@ -207,8 +209,12 @@ export const otherTables: Readonly<Record<string, string>> = {
   seal_waiting: 'where sealing goes on; every run is found without it',
   embedding_models: 'settings, whose changes are events',
   version_embeddings: 'made from the version',
+  example_vectors: 'made from the version',
   literal_patterns: 'made from the version',
   version_calls: 'made from the version',
+  kill_switches: 'engaging and lifting one are events',
+  execution_holds: 'made from the switches',
+  activation_schedules: 'making and ending one are events, and so is the activation',
   limit_counters: 'counted from the runs',
   backtests: 'a reckoning that can be made again',
   backtest_runs: 'a reckoning that can be made again',
