@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { countPastRuns } from '../../src/db/queries/past-runs.ts'
 import { listRunRows } from '../../src/db/queries/run-rows.ts'
 import { customerDigest } from '../../src/domain/erasure.ts'
+import { newId } from '../../src/domain/ids.ts'
 import { digestsOf, tableRows } from '../../src/domain/record.ts'
 import { runFields } from '../../src/domain/record-fields.ts'
 import { EvidenceVerifier } from '../../src/domain/verify-evidence.ts'
@@ -235,6 +237,22 @@ describe('erasing a customer', () => {
       (line) => line.kind !== 'event' || line.event.action !== 'executions.erased',
     )
     expect(judge(without).ok).toBe(false)
+  })
+
+  it('leaves the runs out of backtests', async () => {
+    const ofAll = {
+      procedureKey: 'ESCALATES',
+      fromId: null,
+      beforeId: newId('execution', Date.now() + 60_000),
+      statuses: ['completed', 'escalated', 'cancelled'],
+      outcome: null,
+      versionNumber: null,
+    } as const
+
+    expect(await countPastRuns(kysely, ofAll, 100)).toBe(0)
+    expect(
+      await countPastRuns(kysely, { ...ofAll, procedureKey: 'RESOLVES' }, 100),
+    ).toBeGreaterThan(0)
   })
 
   it('may be repeated, and then finds nothing', async () => {

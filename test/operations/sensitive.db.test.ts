@@ -543,12 +543,12 @@ describe('sensitive values', () => {
     const { id: executionId } = (await start(procedureKey)).execution
     const called = seen.length
     await db.asOwner('default', async (client) => {
-      await client.query('ALTER TABLE sensitive_values DISABLE TRIGGER sensitive_values_kept')
+      await client.query('ALTER TABLE sensitive_values DISABLE TRIGGER USER')
       await client.query('UPDATE sensitive_values SET value = $1 WHERE execution_id = $2', [
         '"PIN-OTHER1"',
         executionId,
       ])
-      await client.query('ALTER TABLE sensitive_values ENABLE TRIGGER sensitive_values_kept')
+      await client.query('ALTER TABLE sensitive_values ENABLE TRIGGER USER')
     })
     const answer = { executionId, step: 'code', answer: { code: 'x' } }
 

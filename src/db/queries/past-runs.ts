@@ -154,6 +154,11 @@ function matching(db: Db, filter: PastRunsFilter) {
     .where('id', '<', filter.beforeId)
     .where('procedure_key', '=', filter.procedureKey)
     .where('status', 'in', filter.statuses)
+    // Nothing can be tried on a run that was erased.
+    .where(
+      sql<boolean>`NOT EXISTS (
+        SELECT FROM erased_records r WHERE r.tenant_id = executions.tenant_id AND r.execution_id = executions.id)`,
+    )
   if (filter.fromId !== null) query = query.where('id', '>=', filter.fromId)
   if (filter.outcome !== null) query = query.where('outcome', '=', filter.outcome)
   if (filter.versionNumber !== null) {
