@@ -91,7 +91,7 @@ export function defineStop<I extends { readonly reason: string }>(
       return {
         // Only now no start can come that does not know of the switch.
         output: () => holdAll(context, added),
-        audit: [{ ...audit, details: { [kind]: named, reason } }],
+        audit: [{ ...audit, details: { ...namedDetail(kind, named), reason } }],
       }
     },
   })
@@ -145,8 +145,13 @@ export function defineAllow<I>(
           await settleSwitch(app, db, engaged.id)
           return { kind, name: named, heldCount }
         },
-        audit: [{ ...audit, details: { [kind]: named, heldCount } }],
+        audit: [{ ...audit, details: { ...namedDetail(kind, named), heldCount } }],
       }
     },
   })
+}
+
+/** As other events name it. */
+function namedDetail(kind: SwitchKind, name: string): Readonly<Record<string, string>> {
+  return kind === 'procedure' ? { procedureKey: name } : { tool: name }
 }

@@ -365,8 +365,12 @@ it('is written to the audit log', async () => {
 
   const own = { entity_kind: 'procedure', actor_id: 'ann' }
   expect(events).toEqual([
-    { ...own, action: 'procedure.allowed', details: `{"heldCount":0,"procedure":"${key}"}` },
-    { ...own, action: 'procedure.stopped', details: `{"procedure":"${key}","reason":"${reason}"}` },
+    { ...own, action: 'procedure.allowed', details: `{"heldCount":0,"procedureKey":"${key}"}` },
+    {
+      ...own,
+      action: 'procedure.stopped',
+      details: `{"procedureKey":"${key}","reason":"${reason}"}`,
+    },
   ])
 })
 
