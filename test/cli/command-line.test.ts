@@ -500,9 +500,10 @@ test('doctor finds a folder well, and one that is not there yet', async () => {
 
   expect(well.exitCode).toBe(0)
   expect(ok).toBe(true)
-  expect(checks.map(({ status }: { status: string }) => status)).toEqual(
-    Array(checks.length).fill('ok'),
-  )
+  // The demo makes its folder so that nothing needs an approval.
+  expect(checks.filter(({ status }: { status: string }) => status !== 'ok')).toEqual([
+    expect.objectContaining({ name: 'approvals', status: 'warn' }),
+  ])
   const textOf = (wanted: string) =>
     checks.find(({ name }: { name: string }) => name === wanted)?.text
   expect(textOf('reply model')).toBe('no key: replies are composed without a model')

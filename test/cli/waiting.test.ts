@@ -117,7 +117,7 @@ test('who has started a run is told who else may approve it', async () => {
   expect(theirs.exitCode).toBe(5)
   expect(JSON.parse(theirs.stderr)).toMatchObject({
     code: 'NOT_ASKED',
-    message: expect.stringContaining('is in no group: somebody of the group does it'),
+    message: expect.stringContaining('is not in it: somebody of the group does it, with a key'),
   })
 })
 

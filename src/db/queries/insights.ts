@@ -150,9 +150,8 @@ export async function listStepInsights(
     )
     .where('e.id', '>=', filter.fromId)
     .where('e.id', '<', filter.beforeId)
-    // The same range once more, so that the steps are read in the order of their key as well.
-    .where('s.execution_id', '>=', filter.fromId)
-    .where('s.execution_id', '<', filter.beforeId)
+    // The range once more, of the steps, would be an index condition that an unsuspecting planner takes instead of the id:
+    // where the statistics are older than the rows, it then reads all steps of the period for each run of it.
     .where('e.procedure_key', '=', filter.procedureKey)
     // The row of a loop stands for no round of it.
     .where(sql<boolean>`NOT (s.attempt = 0 AND s.tool IS NULL AND ${isBegun})`)
