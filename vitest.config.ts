@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { findPostgres } from './test/support/backends.ts'
 
@@ -17,6 +18,8 @@ export default defineConfig(async () => {
   }
   return {
     test: {
+      // Tests wait for processes and disks for much of their time, so no core is kept free for anything else.
+      maxWorkers: availableParallelism(),
       projects: [
         {
           test: {

@@ -80,7 +80,7 @@ export const exportAudit = defineOperation({
   },
 })
 
-interface ExportPage {
+export interface ExportPage {
   readonly rows: JsonObject[]
   readonly nextCursor: string | null
 }
