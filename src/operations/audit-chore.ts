@@ -2,6 +2,7 @@ import type { AppContext } from '../context.ts'
 import { listTenantsToSeal } from '../db/queries/seals.ts'
 import type { Principal } from '../domain/principal.ts'
 import { makeDueCheckpoints } from './checkpoints.ts'
+import { pause } from './pause.ts'
 import { sealRuns } from './seal-runs.ts'
 
 /** How often it is done, in milliseconds. */
@@ -57,18 +58,4 @@ async function sealAll(app: AppContext, signal: AbortSignal): Promise<void> {
 /** The service itself: what it does by the clock, nobody has asked for. */
 export function servicePrincipal(tenantId: string): Principal {
   return { id: 'stepwarden', kind: 'service', roles: [], groups: [], tenantId }
-}
-
-/** False once it was aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve(false)
-    const timer = setTimeout(end, ms)
-    function end(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve(!signal.aborted)
-    }
-    signal.addEventListener('abort', end)
-  })
 }

@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises'
 import type { AppContext } from '../context.ts'
 import { listTenantsWithRetention } from '../db/queries/erasures.ts'
 import { expireRuns } from './expire-runs.ts'
+import { pause } from './pause.ts'
 
 /** A worker that has just started has other things to do. */
 const firstAfterMs = 60_000
@@ -22,16 +22,5 @@ export async function lookAfterRetention(app: AppContext, signal: AbortSignal): 
     } catch (error) {
       app.log.warn({ err: error }, 'old runs could not be erased; it is tried again')
     }
-  }
-}
-
-/** False once it was aborted. */
-async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await setTimeout(ms, undefined, { signal })
-    return true
-  } catch {
-    // An abort is all that can end it early.
-    return false
   }
 }

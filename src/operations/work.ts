@@ -4,6 +4,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { lookAfterAudit } from './audit-chore.ts'
 import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
 import { doChores } from './chores.ts'
+import { pause } from './pause.ts'
 import { lookAfterRetention } from './retention-chore.ts'
 
 /** How a process works on the executions that nobody has. */
@@ -167,17 +168,4 @@ export function startWorking(
     },
     untilIdle: () => idle,
   }
-}
-
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (ms <= 0 || signal?.aborted) return resolve()
-    const timer = setTimeout(end, ms)
-    function end(): void {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    signal?.addEventListener('abort', end)
-  })
 }
