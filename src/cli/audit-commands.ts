@@ -212,12 +212,8 @@ async function writeOrPrint(
     await shell.terminal.printStream(text)
     return { output: undefined, screen: '', isShown: true }
   }
-  await writeFileWhole(file, one(text))
+  await writeFileWhole(file, [text])
   return { output: { ...output, file }, screen: `${file} proves ${output.executionId}.` }
-}
-
-async function* one(text: string): AsyncGenerator<string> {
-  yield text
 }
 
 export const auditCommands: readonly Command[] = [

@@ -46,7 +46,7 @@ formula begins with an apostrophe there. 'evidence' is what 'audit verify --from
     if (file === undefined) {
       for await (const text of texts) if (!(await shell.terminal.printStream(text))) break
     } else {
-      await writeFileWhole(file, texts, () => shell.isInterrupted)
+      await writeFileWhole(file, texts, { isStopped: () => shell.isInterrupted })
     }
     const end = shell.isInterrupted ? { exitCode: exitCodes.interrupted[0] } : {}
     if (file === undefined) return { output: undefined, screen: '', isShown: true, ...end }

@@ -61,7 +61,7 @@ export const exportProcedures: Command = {
       const names = differing.map(({ file }) => file)
       throw new ServiceError('FILES_DIFFER', { folder, files: names })
     }
-    if (!isPlan) writeFiles(folder, files)
+    if (!isPlan) await writeFiles(folder, files)
     return {
       output: { folder, isPlan, files: files.map(({ text: _text, ...file }) => file) },
       screen: [
@@ -205,7 +205,7 @@ async function compareFile(file: string, text: string): Promise<ExportedFile['re
   }
 }
 
-function writeFiles(folder: string, files: readonly ExportedFile[]): void {
+async function writeFiles(folder: string, files: readonly ExportedFile[]): Promise<void> {
   try {
     mkdirSync(folder, { recursive: true })
   } catch (error) {
@@ -214,6 +214,6 @@ function writeFiles(folder: string, files: readonly ExportedFile[]): void {
   }
   for (const { file } of files) requireInside(folder, file)
   for (const { file, text, result } of files) {
-    if (result !== 'unchanged') writeFileWithin(folder, file, text)
+    if (result !== 'unchanged') await writeFileWithin(folder, file, text)
   }
 }

@@ -1,17 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { mkdirSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ServiceError } from '../domain/errors.ts'
 import { isInside } from './playbook-files.ts'
+import { writeFileWhole } from './write-file.ts'
 
 /**
  * Writes a file below a folder, whole or not at all: whoever reads it meanwhile sees the old text or the new one. Folders
@@ -19,12 +10,12 @@ import { isInside } from './playbook-files.ts'
  *
  * @throws ServiceError `FILE_UNWRITABLE`, also where a link would lead out of the folder.
  */
-export function writeFileWithin(folder: string, file: string, text: string): void {
+export async function writeFileWithin(folder: string, file: string, text: string): Promise<void> {
   const parent = dirname(file)
   try {
     requireInside(folder, file)
     mkdirSync(parent, { recursive: true })
-    replaceFile(file, text)
+    await writeFileWhole(file, [text], { mode: 0o666 })
   } catch (error) {
     if (error instanceof ServiceError) throw error
     const problem = error instanceof Error ? error.message : String(error)
@@ -51,23 +42,5 @@ function realPathOf(path: string): string {
     const parent = dirname(path)
     if (!isMissing || parent === path) throw error
     return join(realPathOf(parent), path.slice(parent.length))
-  }
-}
-
-function replaceFile(file: string, text: string): void {
-  const temporary = join(dirname(file), `.stepwarden-${randomUUID()}.tmp`)
-  try {
-    const descriptor = openSync(temporary, 'wx')
-    try {
-      const bytes = Buffer.from(text)
-      for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
-    renameSync(temporary, file)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw error
   }
 }

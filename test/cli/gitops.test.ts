@@ -33,7 +33,7 @@ function checkout(name: string): string {
 /** All files below a folder, with what stands in them. */
 function filesIn(path: string): Readonly<Record<string, string>> {
   const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).sort()
-  const files = names.filter((name) => name.endsWith('.yaml') || name.endsWith('.tmp'))
+  const files = names.filter((name) => name.endsWith('.yaml') || name.endsWith('.unfinished'))
   return Object.fromEntries(files.map((name) => [name, readFileSync(join(path, name), 'utf8')]))
 }
 

@@ -27,7 +27,7 @@ describe('a file that is written as its text comes', () => {
     await writeFileWhole(file, texts('before'))
 
     await expect(writeFileWhole(file, texts('a', new Error('gone')))).rejects.toThrow('gone')
-    await writeFileWhole(file, texts('a'), () => true)
+    await writeFileWhole(file, texts('a'), { isStopped: () => true })
 
     expect(readFileSync(file, 'utf8')).toBe('before')
     expect(readdirSync(folder).sort()).toEqual(['kept', 'whole'])
