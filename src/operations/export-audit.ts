@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { insertAuditEvent } from '../db/queries/audit.ts'
 import { listAuditEvents } from '../db/queries/audit-list.ts'
 import { listRunsToExport, listStepsToExport } from '../db/queries/export-runs.ts'
+import { hasRecentRead } from '../db/queries/reads.ts'
+import { canonicalJson } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { rowTables } from '../domain/evidence.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -28,6 +30,8 @@ const filters = z.strictObject({
 type Filters = z.infer<typeof filters>
 
 const pageSize = 1_000
+/** After how long a further page is an export of its own in the audit log. */
+const pagesWithinMs = 3_600_000
 
 /** What filters mean nothing for. */
 const notFor: Readonly<Record<string, readonly (keyof Filters)[]>> = {
@@ -36,11 +40,12 @@ const notFor: Readonly<Record<string, readonly (keyof Filters)[]>> = {
 }
 
 /**
- * A page of an export, oldest first. Give `nextCursor` back, with the same input, until it is null. The first page writes
- * to the audit log that it was asked for, and with which filters.
+ * A page of an export, oldest first. Give `nextCursor` back, with the same input, until it is null. The audit log is told
+ * that it was asked for, and with which filters: by its first page, and by any other that none of the last hour went before.
  */
 export const exportAudit = defineOperation({
   name: 'exportAudit',
+  administrative: true,
   summary: 'Export events, runs, steps, or all evidence',
   input: z.strictObject({
     what: z
@@ -64,7 +69,7 @@ export const exportAudit = defineOperation({
       }))
       throw new ServiceError('REQUEST_INVALID', { operation: 'exportAudit', problems })
     }
-    if (cursor === undefined) await record(context, what, filter)
+    await record(context, what, filter, cursor !== undefined)
     switch (what) {
       case 'events':
         return exportEvents(context, filter, cursor)
@@ -89,18 +94,21 @@ async function record(
   { app, caller, db }: OperationContext,
   what: string,
   filter: Filters,
+  isFurther: boolean,
 ): Promise<void> {
-  await db.kysely.transaction().execute((transaction) =>
-    insertAuditEvent(transaction, {
-      at: app.clock.now(),
-      principal: caller.principal,
-      origin: caller.origin,
-      action: 'audit.exported',
-      entityKind: 'tenant',
-      entityId: db.tenantId,
-      details: { what, filters: givenOf(filter) },
-    }),
-  )
+  const at = app.clock.now()
+  const { principal, origin } = caller
+  const entry = { action: 'audit.exported', entityKind: 'tenant', entityId: db.tenantId } as const
+  const details = { what, filters: givenOf(filter) }
+  // A cursor is a text that anybody can write: it is no proof that the export was begun.
+  const begun = { ...entry, actorId: principal.id, since: new Date(at - pagesWithinMs) }
+  if (isFurther && (await hasRecentRead(db.kysely, { ...begun, details: canonicalJson(details) })))
+    return
+  await db.kysely
+    .transaction()
+    .execute((transaction) =>
+      insertAuditEvent(transaction, { ...entry, details, at, principal, origin }),
+    )
 }
 
 /** Events are never erased, so whose data was exported is not in them, only that it was that of one customer or ticket. */

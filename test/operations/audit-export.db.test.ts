@@ -73,6 +73,26 @@ describe('an export', () => {
     })
   })
 
+  it('is told of once, and also when it begins in the middle with a cursor of its own making', async () => {
+    const told = async () =>
+      (await rowsOf('events', { principal: 'eve' })).map(({ details }) => details)
+    const eve = callerOf('eve', ['auditor'])
+    const page = (what: string, cursor: string) =>
+      operations.exportAudit.invoke(app, eve, { what, cursor })
+
+    await page('steps', ':0')
+    await page('steps', ':0')
+    await page('executions', '')
+    await page('events', '0')
+
+    const filters = {}
+    expect(await told()).toEqual([
+      { what: 'steps', filters },
+      { what: 'executions', filters },
+      { what: 'events', filters },
+    ])
+  })
+
   it('refuses filters that mean nothing for it, and cursors that are none', async () => {
     const exportWith = (input: Row) => operations.exportAudit.invoke(app, auditor, input)
 

@@ -13,17 +13,20 @@ export async function hasRecentRead(
     readonly entityId: string
     readonly actorId: string
     readonly since: Date
+    /** Canonical JSON of what it tells besides; left out: whatever that is. */
+    readonly details?: string
   },
 ): Promise<boolean> {
-  const { action, entityKind, entityId, actorId, since } = read
+  const { action, entityKind, entityId, actorId, since, details = null } = read
   const { rows } = await sql<{ found: boolean }>`
     SELECT EXISTS (
       SELECT FROM (
-        SELECT action, actor_id, at FROM audit_events
+        SELECT action, actor_id, at, details FROM audit_events
         WHERE entity_kind = ${entityKind} AND entity_id = ${entityId}
         ORDER BY seq DESC LIMIT ${sql.lit(lookedAt)}
       ) last
       WHERE last.action = ${action} AND last.actor_id = ${actorId} AND last.at > ${since}
+        AND (${details}::text IS NULL OR last.details = ${details})
     ) AS found`.execute(db)
   return rows[0]?.found ?? false
 }
