@@ -85,14 +85,20 @@ interface Declared<I, O> {
   readonly roles: readonly Role[]
 }
 
-/** Declares an operation that reads, or that runs procedures. It opens transactions of its own where it needs them. */
+/**
+ * Declares an operation that reads, or that runs procedures. It opens transactions of its own where it needs them. One that
+ * takes many of them for an administrative act, each with its event, says so.
+ */
 export function defineOperation<I, O>(
-  declared: Declared<I, O> & { readonly run: (context: OperationContext, input: I) => Promise<O> },
+  declared: Declared<I, O> & {
+    readonly administrative?: true
+    readonly run: (context: OperationContext, input: I) => Promise<O>
+  },
 ): Operation<I, O> {
-  const { run, ...contract } = declared
+  const { run, administrative = false, ...contract } = declared
   return {
     ...contract,
-    administrative: false,
+    administrative,
     invoke: async (app, caller, raw) => {
       const input = admit(contract, caller, raw)
       return run({ app, caller, db: app.database.forTenant(caller.principal.tenantId) }, input)

@@ -26,86 +26,82 @@ const namedUnfinished = 20
  *
  * @see docs/erasure.md
  */
-export const eraseCustomer = {
-  ...defineOperation({
-    name: 'eraseCustomer',
-    summary: "Erase a customer's data from all runs, for ever",
-    input: z.strictObject({
-      customerId: z.string().min(1).max(200),
-      reason: z
-        .string()
-        .trim()
-        .min(1, 'must say why')
-        .max(1_000)
-        .describe('It stays in the audit log: write nothing about the customer into it'),
-      dryRun: z.boolean().default(false).describe('Only say what would be erased'),
-    }),
-    output: z.object({
-      erasureId: z.string().nullable().describe('null for a dry run'),
-      runs: z
-        .int()
-        .describe('Runs that were erased, or would be, with those that they have called'),
-      tickets: z.int().describe('The same of tickets that no playbook fitted'),
-      unfinished: z
-        .object({ runs: z.array(z.string()), escalations: z.array(z.string()) })
-        .describe('Of a dry run: what is in the way'),
-      receipt: z
-        .string()
-        .nullable()
-        .describe(
-          'The salt of the digest that stands for the customer in the audit log; it is stored nowhere. With the id of the customer it proves that the erasure was theirs',
-        ),
-    }),
-    errors: ['ERASURE_BLOCKED'],
-    roles: ['admin'],
-    async run(context, { customerId, reason, dryRun }) {
-      const { app, caller, db } = context
-      if (reason.includes(customerId)) {
-        const problems = [
-          { path: 'reason', message: 'names the customer, and would stay in the audit log' },
-        ]
-        throw new ServiceError('REQUEST_INVALID', { operation: 'eraseCustomer', problems })
-      }
-      const unfinished = await listUnfinished(db.kysely, customerId, namedUnfinished)
-      if (dryRun) {
-        const counts = await countErasable(db.kysely, { customerId })
-        const named = { runs: [...unfinished.runs], escalations: [...unfinished.escalations] }
-        return { erasureId: null, ...counts, unfinished: named, receipt: null }
-      }
-      refuseUnfinished(customerId, unfinished)
-      const erasure =
-        (await findErasureOf(db.kysely, customerId)) ?? (await begin(context, customerId, reason))
-      const erasing = {
-        principal: caller.principal,
-        origin: caller.origin,
-        erasureId: erasure.id,
-        isWaiting: true,
-      }
-      await eraseAll(context, erasing, customerId)
-      // What began meanwhile is in the way as well; the erasure then stays open.
-      refuseUnfinished(customerId, await listUnfinished(db.kysely, customerId, namedUnfinished))
-      const done = await db.kysely.transaction().execute(async (transaction) => {
-        const last = await lockErasure(transaction, erasure.id, { isWaiting: true })
-        if (last === undefined) return erasure
-        const { principal, origin } = caller
-        await finishErasure(transaction, erasure.id, customerId, {
-          principal,
-          origin,
-          at: app.clock.now(),
-        })
-        return last
-      })
-      return {
-        erasureId: erasure.id,
-        runs: done.runCount,
-        tickets: done.ticketCount,
-        unfinished: { runs: [], escalations: [] },
-        receipt: erasure.customerSalt,
-      }
-    },
-  }),
+export const eraseCustomer = defineOperation({
+  name: 'eraseCustomer',
   administrative: true,
-}
+  summary: "Erase a customer's data from all runs, for ever",
+  input: z.strictObject({
+    customerId: z.string().min(1).max(200),
+    reason: z
+      .string()
+      .trim()
+      .min(1, 'must say why')
+      .max(1_000)
+      .describe('It stays in the audit log: write nothing about the customer into it'),
+    dryRun: z.boolean().default(false).describe('Only say what would be erased'),
+  }),
+  output: z.object({
+    erasureId: z.string().nullable().describe('null for a dry run'),
+    runs: z.int().describe('Runs that were erased, or would be, with those that they have called'),
+    tickets: z.int().describe('The same of tickets that no playbook fitted'),
+    unfinished: z
+      .object({ runs: z.array(z.string()), escalations: z.array(z.string()) })
+      .describe('Of a dry run: what is in the way'),
+    receipt: z
+      .string()
+      .nullable()
+      .describe(
+        'The salt of the digest that stands for the customer in the audit log; it is stored nowhere. With the id of the customer it proves that the erasure was theirs',
+      ),
+  }),
+  errors: ['ERASURE_BLOCKED'],
+  roles: ['admin'],
+  async run(context, { customerId, reason, dryRun }) {
+    const { app, caller, db } = context
+    if (reason.includes(customerId)) {
+      const problems = [
+        { path: 'reason', message: 'names the customer, and would stay in the audit log' },
+      ]
+      throw new ServiceError('REQUEST_INVALID', { operation: 'eraseCustomer', problems })
+    }
+    const unfinished = await listUnfinished(db.kysely, customerId, namedUnfinished)
+    if (dryRun) {
+      const counts = await countErasable(db.kysely, { customerId })
+      const named = { runs: [...unfinished.runs], escalations: [...unfinished.escalations] }
+      return { erasureId: null, ...counts, unfinished: named, receipt: null }
+    }
+    refuseUnfinished(customerId, unfinished)
+    const erasure =
+      (await findErasureOf(db.kysely, customerId)) ?? (await begin(context, customerId, reason))
+    const erasing = {
+      principal: caller.principal,
+      origin: caller.origin,
+      erasureId: erasure.id,
+      isWaiting: true,
+    }
+    await eraseAll(context, erasing, customerId)
+    // What began meanwhile is in the way as well; the erasure then stays open.
+    refuseUnfinished(customerId, await listUnfinished(db.kysely, customerId, namedUnfinished))
+    const done = await db.kysely.transaction().execute(async (transaction) => {
+      const last = await lockErasure(transaction, erasure.id, { isWaiting: true })
+      if (last === undefined) return erasure
+      const { principal, origin } = caller
+      await finishErasure(transaction, erasure.id, customerId, {
+        principal,
+        origin,
+        at: app.clock.now(),
+      })
+      return last
+    })
+    return {
+      erasureId: erasure.id,
+      runs: done.runCount,
+      tickets: done.ticketCount,
+      unfinished: { runs: [], escalations: [] },
+      receipt: erasure.customerSalt,
+    }
+  },
+})
 
 function refuseUnfinished(
   customerId: string,

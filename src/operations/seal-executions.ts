@@ -8,6 +8,7 @@ import { sealRuns } from './seal-runs.ts'
  */
 export const sealExecutions = defineOperation({
   name: 'sealExecutions',
+  administrative: true,
   summary: 'Seal all runs that have ended, at once',
   input: z.strictObject({}),
   output: z.object({
