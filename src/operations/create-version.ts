@@ -4,7 +4,7 @@ import { listScenarios } from '../db/queries/scenarios.ts'
 import { findVersionTexts } from '../db/queries/versions.ts'
 import { isServiceError } from '../domain/errors.ts'
 import type { Scenario } from '../domain/scenario.ts'
-import { defineAdministration } from './define.ts'
+import { type Caller, defineAdministration } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { insertNextVersion, prepareCopy } from './next-version.ts'
 import { prepareVersion } from './prepare-version.ts'
@@ -44,7 +44,7 @@ export const createVersion = defineAdministration({
     'EMBEDDER_UNAVAILABLE',
   ],
   roles: ['author', 'admin'],
-  async prepare({ app, db }, input) {
+  async prepare({ app, caller, db }, input) {
     const { procedureKey: key, definition } = input
     const given = input.scenarios === undefined ? undefined : requireScenarios(input.scenarios)
     if (given === undefined && input.scenariosSource !== undefined) {
@@ -61,7 +61,10 @@ export const createVersion = defineAdministration({
         scenarios,
         texts: { ...texts, scenariosSource },
         basedOn: undefined,
-        authorIds: undefined,
+        authorIds:
+          given === undefined && scenarios.length > 0
+            ? withAuthor(inherited.authorIds, caller)
+            : undefined,
       }
     }
     if (input.source !== undefined) {
@@ -71,9 +74,9 @@ export const createVersion = defineAdministration({
     const copy = await prepareCopy(app, db.kysely, basis)
     if (given === undefined) return copy
     const { scenariosSource } = givenTexts('createVersion', input, copy.prepared.content, given)
-    // Who only copies has written nothing; this is more.
     const texts = { ...copy.texts, scenariosSource }
-    return { ...copy, scenarios: given, texts, authorIds: undefined }
+    // Who only copies has written nothing. This is more, and what is copied stays the work of those who wrote it.
+    return { ...copy, scenarios: given, texts, authorIds: withAuthor(copy.authorIds ?? [], caller) }
   },
   async change({ app, caller }, transaction, { procedureKey: key }, preparation) {
     const { version, audit } = await insertNextVersion(app, caller, transaction, key, preparation)
@@ -81,18 +84,27 @@ export const createVersion = defineAdministration({
   },
 })
 
+/** All who wrote any of it, in the order in which they came. */
+function withAuthor(authorIds: readonly string[], { principal }: Caller): readonly string[] {
+  return [...new Set([...authorIds, principal.id])]
+}
+
+interface Inherited {
+  readonly scenarios: readonly Scenario[]
+  readonly source: string | null
+  /** Who wrote the version that they are of. */
+  readonly authorIds: readonly string[]
+}
+
 /** The scenarios of the version that would be copied, with their text; none where there is no version to copy. */
-async function findInherited(
-  db: Db,
-  procedureKey: string,
-): Promise<{ readonly scenarios: readonly Scenario[]; readonly source: string | null }> {
+async function findInherited(db: Db, procedureKey: string): Promise<Inherited> {
   try {
-    const { id } = await findProcedureVersion(db, procedureKey)
+    const { id, authorIds } = await findProcedureVersion(db, procedureKey)
     const { scenariosSource } = await findVersionTexts(db, id)
-    return { scenarios: await listScenarios(db, id), source: scenariosSource }
+    return { scenarios: await listScenarios(db, id), source: scenariosSource, authorIds }
   } catch (error) {
     // A procedure whose drafts were all deleted has none, and one that is not there is refused by the change.
-    const none = { scenarios: [], source: null }
+    const none = { scenarios: [], source: null, authorIds: [] }
     if (isServiceError(error, 'VERSION_NOT_FOUND')) return none
     if (isServiceError(error, 'PROCEDURE_NOT_FOUND')) return none
     throw error

@@ -281,6 +281,24 @@ describe('nobody', () => {
     expect(await approvalOf(key)).toMatchObject({ authorIds: ['dan', 'ann', 'cid'] })
   })
 
+  it('gets rid of having written it by a copy with other scenarios, or under another definition', async () => {
+    const definition = definitionOf()
+    const key = await draft(definition)
+    const copier = callerOf('bob', ['author', 'approver'])
+    // The scenarios of version 2 are those of ann, and the definition of version 3 is hers.
+    const under = { procedureKey: key, definition: { ...definition, name: 'Other' } }
+    await operations.createVersion.invoke(app, copier, under)
+    const copy = { procedureKey: key, fromVersionNumber: 1, scenarios: [] }
+    await operations.createVersion.invoke(app, copier, copy)
+
+    for (const versionNumber of [2, 3]) {
+      expect(await approvalOf(key, versionNumber)).toMatchObject({ authorIds: ['ann', 'bob'] })
+      await expect(review(key, ann, 'approve', versionNumber)).rejects.toMatchObject({
+        code: 'REVIEW_OWN_WORK',
+      })
+    }
+  })
+
   it('is an approver any more who has edited since', async () => {
     const definition = definitionOf()
     const key = await draft(definition)
