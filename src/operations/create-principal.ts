@@ -11,12 +11,18 @@ import {
   toPrincipalOutput,
 } from './principal-output.ts'
 
+/** Whom the audit log names for what nobody has asked for. */
+const reservedIds = ['deployment', 'stepwarden']
+
 /** Makes somebody who may act in the tenant: a person, an AI agent or a service. A key lets them in. */
 export const createPrincipal = defineAdministration({
   name: 'createPrincipal',
   summary: 'Add a person, an AI agent or a service that may act',
   input: z.strictObject({
-    principalId,
+    principalId: principalId.refine(
+      (id) => !reservedIds.includes(id),
+      'is how the audit log calls the service itself; take another',
+    ),
     kind: z.enum(['human', 'ai', 'service']).default('human').describe('It never changes'),
     name: displayName.optional().describe('How people call them; default the id'),
     roles: roleList,

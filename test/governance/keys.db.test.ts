@@ -121,6 +121,10 @@ describe('principals', () => {
     await expect(
       operations.changePrincipal.invoke(app, admin, { principalId: id, kind: 'human' }),
     ).rejects.toMatchObject({ code: 'REQUEST_INVALID' })
+    for (const principalId of ['deployment', 'stepwarden', 'two words', '']) {
+      const attempt = operations.createPrincipal.invoke(app, admin, { principalId, roles: [] })
+      await expect(attempt).rejects.toMatchObject({ code: 'REQUEST_INVALID' })
+    }
     await expect(
       operations.changePrincipal.invoke(app, admin, { principalId: id }),
     ).rejects.toMatchObject({ code: 'REQUEST_INVALID' })
