@@ -1,14 +1,13 @@
 import { createInterface } from 'node:readline/promises'
+import type { z } from 'zod'
 import { getApproval } from '../operations/get-approval.ts'
 import { reviewVersion } from '../operations/review-version.ts'
+import { approvalScreen } from './approval-screen.ts'
 import { type Command, type Given, operationCommand } from './command.ts'
 import { usageError } from './failures.ts'
 import type { Shell } from './shell.ts'
-import { fields, table } from './table.ts'
-import type { Terminal } from './terminal.ts'
-import { countText, instantText } from './value-line.ts'
 
-type Approval = Awaited<ReturnType<typeof getApproval.invoke>>
+type Approval = z.infer<typeof getApproval.output>
 
 const parameters = [
   { usage: '<KEY>', text: 'the key of a procedure' },
@@ -118,65 +117,4 @@ async function digestOf(
     lines.close()
   }
   throw usageError('Nothing was said.', "Answer 'yes' to say it.")
-}
-
-function approvalScreen(approval: Approval, terminal: Terminal): string {
-  const { simulation, required, approvedBy, declinedBy, changed } = approval
-  const scenarios = simulation?.scenarios ?? []
-  const failed = scenarios.filter(({ ok }) => !ok).map(({ name }) => name)
-  return [
-    `${terminal.style('heading', approval.procedureKey)}  version ${approval.versionNumber}, ${approval.status}`,
-    fields(terminal, [
-      ['Digest', approval.digest],
-      ['Written by', approval.authorIds.join(', ')],
-      ['Approvals', standing(required, approvedBy)],
-      ['Declined by', declinedBy.length === 0 ? null : declinedBy.join(', ')],
-      [
-        'Changed',
-        changed.length === 0 ? null : `since it was last approved: ${changed.join(', ')}`,
-      ],
-      ['Definition', approval.parts.definition.slice(0, 12)],
-      ['Tools', namesOf(approval.parts.tools)],
-      ['Calls', namesOf(approval.parts.calls)],
-      [
-        'Scenarios',
-        simulation === null
-          ? 'cannot be run: the definition has errors'
-          : `${countText(scenarios.length, 'scenario')}${failed.length === 0 ? '' : `; not as expected: ${failed.join(', ')}`}; ${simulation.coverage.branches.reached} of ${simulation.coverage.branches.total} branches reached`,
-      ],
-    ]),
-    ...(approval.routing.length === 0
-      ? []
-      : ['', 'To let pass with --acknowledge:', ...approval.routing.map(routingLine)]),
-    '',
-    table(
-      terminal,
-      ['VERDICT', 'BY', 'AT', 'DIGEST', 'COMMENT'],
-      approval.reviews.map((one) => [
-        one.verdict,
-        `${one.reviewerId}${one.reviewerKind === 'human' ? '' : ` (${one.reviewerKind})`}`,
-        instantText(one.at) ?? '',
-        one.digest === approval.digest ? 'this one' : one.digest.slice(0, 12),
-        one.comment ?? '',
-      ]),
-      'Nobody has said anything of it.',
-    ),
-  ].join('\n')
-}
-
-function routingLine({ id, message }: Approval['routing'][number]): string {
-  return `  ${id}  ${message}`
-}
-
-function standing(required: number, approvedBy: readonly string[]): string {
-  if (required === 0) return 'none needed here (ungoverned)'
-  const by = approvedBy.length === 0 ? '' : `: ${approvedBy.join(', ')}`
-  return `${approvedBy.length} of ${required}${by}`
-}
-
-function namesOf(hashes: Readonly<Record<string, string | null>>): string | null {
-  const names = Object.entries(hashes).map(
-    ([name, hash]) => `${name} ${hash?.slice(0, 8) ?? '(none serves)'}`,
-  )
-  return names.length === 0 ? null : names.join(', ')
 }

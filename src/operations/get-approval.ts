@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findBacktestOfDigest } from '../db/queries/backtests.ts'
 import {
   listReviewsOfDigest,
   listReviewsOfVersion,
@@ -6,6 +7,7 @@ import {
 } from '../db/queries/reviews.ts'
 import { countVerdicts } from '../domain/approval.ts'
 import { readApproval } from './approval-digest.ts'
+import { backtestOutput, toBacktestOutput } from './backtest-output.ts'
 import { defineOperation } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { findChanged } from './require-approval.ts'
@@ -46,6 +48,9 @@ export const getApproval = defineOperation({
     routing: z
       .array(findingShape)
       .describe('What its routing tests find now; an approval lets it pass by naming the ids'),
+    backtest: backtestOutput
+      .nullable()
+      .describe('The newest one of what the version is now; null when there is none'),
     simulation: simulationReport.nullable().describe('Null when it cannot be simulated'),
   }),
   errors: ['PROCEDURE_NOT_FOUND', 'VERSION_NOT_FOUND'],
@@ -61,6 +66,7 @@ export const getApproval = defineOperation({
       const approval = await readApproval(app, transaction, version)
       const ofDigest = await listReviewsOfDigest(transaction, version.procedureId, approval.digest)
       const ofVersion = await listReviewsOfVersion(transaction, version.id)
+      const backtest = await findBacktestOfDigest(transaction, version.id, approval.digest)
       const required = await readRequiredApprovals(transaction)
       const { approvedBy, declinedBy } = countVerdicts(ofDigest, version.authorIds)
       const known = new Set(ofVersion.map(({ id }) => id))
@@ -81,6 +87,7 @@ export const getApproval = defineOperation({
         changed: [...(await findChanged(transaction, version, approval))],
         reviews: reviews.map(toReviewOutput),
         routing: [...routing],
+        backtest: backtest ? toBacktestOutput(backtest, version) : null,
         simulation: approval.report ? toReportOutput(approval.report) : null,
       }
     })

@@ -208,6 +208,21 @@ describe('a backtest', () => {
     expect(await operations.listBacktests.invoke(app, admin, input)).toMatchObject({ items: [] })
   })
 
+  it('stands beside what an approval would bind, until that is another', async () => {
+    const versionNumber = await draft(90)
+    const named = { procedureKey: key, versionNumber }
+    const shown = async () => (await operations.getApproval.invoke(app, admin, named)).backtest
+    expect(await shown()).toBeNull()
+
+    const { backtestId } = await backtest(versionNumber, { ...copies, limit: 10 })
+    expect(await shown()).toMatchObject({ backtestId, doneCount: 10 })
+
+    await operations.editDraft.invoke(app, admin, {
+      ...{ ...named, revision: 1, definition: definition(91) },
+    })
+    expect(await shown()).toBeNull()
+  })
+
   it('is for authors and admins, and is read by all', async () => {
     const approver = callerOf('app', ['approver'])
 

@@ -9,7 +9,7 @@ import { canonicalJson } from '../../domain/canonical.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { Db, Transaction } from '../connect.ts'
-import type { BacktestsTable } from '../tables.ts'
+import type { BacktestsTable } from '../rows/procedures.ts'
 
 export type BacktestState = 'running' | 'done' | 'cancelled'
 
@@ -104,6 +104,24 @@ export async function findRunningBacktest(
     .where('definition_hash', '=', backtest.definitionHash)
     .where('tool_contracts', '=', canonicalJson(backtest.toolContracts))
     .where('filter', '=', canonicalJson(backtest.filter))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row && toBacktest(row)
+}
+
+/** The newest backtest of a version that came to its end and is of what an approval of this digest would bind. */
+export async function findBacktestOfDigest(
+  db: Db,
+  versionId: Id<'version'>,
+  approvalDigest: string,
+): Promise<Backtest | undefined> {
+  const row = await db
+    .selectFrom('backtests')
+    .selectAll()
+    .where('version_id', '=', versionId)
+    .where('approval_digest', '=', approvalDigest)
+    .where('state', '=', 'done')
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst()
