@@ -28,8 +28,8 @@ const pageSize = 1_000
 
 /**
  * The next page of all evidence of a tenant, as docs/decisions/0016-seals.md orders it; the first without a place. A page
- * of seals is one seal with its records; values that are kept apart are in them only when `withApart`. Nothing stands still meanwhile: what is written while pages are read is in a
- * later evidence.
+ * of seals is one seal with its records; values that are kept apart are in them only when `withApart`. Nothing stands still
+ * meanwhile: what is written while pages are read is in a later evidence.
  */
 export async function readEvidence(
   app: AppContext,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { Kysely, PostgresDialect } from 'kysely'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
@@ -73,13 +73,11 @@ function describeColumn(column: Column): string {
   ].join(' ')
 }
 
-/** Reads the interfaces of tables.ts as the compiler sees them, in the form of `describeColumn`. */
+/** Reads the interfaces of tables.ts and of rows/ as the compiler sees them, in the form of `describeColumn`. */
 function readTables(): readonly string[] {
-  const source = ts.createSourceFile(
-    'tables.ts',
-    readFileSync('src/db/tables.ts', 'utf8'),
-    ts.ScriptTarget.ES2023,
-  )
+  const files = ['tables.ts', ...readdirSync('src/db/rows').map((name) => `rows/${name}`)]
+  const texts = files.map((file) => readFileSync(`src/db/${file}`, 'utf8'))
+  const source = ts.createSourceFile('tables.ts', texts.join('\n'), ts.ScriptTarget.ES2023)
   const interfaces = source.statements.filter(ts.isInterfaceDeclaration)
   const membersOf = (name: string) =>
     interfaces

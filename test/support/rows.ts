@@ -1,10 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Database } from '../../src/db/connect.ts'
-import type {
-  ExecutionsTable,
-  ProcedureVersionsTable,
-  StepExecutionsTable,
-} from '../../src/db/tables.ts'
+import type { ExecutionsTable, StepExecutionsTable } from '../../src/db/rows/executions.ts'
+import type { ProcedureVersionsTable } from '../../src/db/rows/procedures.ts'
 import { sha256 } from '../../src/domain/canonical.ts'
 
 /**

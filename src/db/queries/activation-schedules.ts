@@ -3,7 +3,7 @@ import { canonicalJson } from '../../domain/canonical.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { DatabaseHandle, Db, Transaction } from '../connect.ts'
-import type { ActivationSchedulesTable } from '../tables.ts'
+import type { ActivationSchedulesTable } from '../rows/procedures.ts'
 
 /** A version that is to go live at an instant, and what came of it. */
 export interface ActivationSchedule {

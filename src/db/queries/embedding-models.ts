@@ -3,7 +3,7 @@ import { type Example, examplesOf } from '../../domain/examples.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Json } from '../../domain/json.ts'
 import type { DatabaseHandle, Db, Transaction } from '../connect.ts'
-import type { EmbeddingModelsTable } from '../tables.ts'
+import type { EmbeddingModelsTable } from '../rows/search.ts'
 
 /** An embedding model as this installation knows it. */
 export interface EmbeddingModel {

@@ -7,7 +7,7 @@ import { type Id, newId } from '../../domain/ids.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { Db, Transaction } from '../connect.ts'
-import type { EscalationsTable } from '../tables.ts'
+import type { EscalationsTable } from '../rows/executions.ts'
 
 export type EscalationStatus = 'open' | 'assigned' | 'resolved'
 

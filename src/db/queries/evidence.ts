@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { AuditEvent, AuditHead } from '../../domain/audit.ts'
 import type { RecordLine, RowLine, RowTable, SealLine } from '../../domain/evidence.ts'
 import type { Db } from '../connect.ts'
-import type { AuditEventsTable, SealedRecordsTable } from '../tables.ts'
+import type { AuditEventsTable, SealedRecordsTable } from '../rows/audit.ts'
 import { toRecordRow } from './recorded-rows.ts'
 import { listConcealments, listReplyRows, listRunRows } from './run-rows.ts'
 

@@ -25,7 +25,7 @@ import type { Principal } from '../../domain/principal.ts'
 import type { SelectionRecord } from '../../domain/selection.ts'
 import type { StepKind } from '../../domain/step.ts'
 import type { Db, Transaction } from '../connect.ts'
-import type { ExecutionsTable, StepExecutionsTable } from '../tables.ts'
+import type { ExecutionsTable, StepExecutionsTable } from '../rows/executions.ts'
 
 /** An execution as lists show it. */
 export interface ExecutionListItem {

@@ -1,7 +1,8 @@
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely'
 import { lowestId } from '../../domain/ids.ts'
 import type { Db } from '../connect.ts'
-import type { ExecutionsTable, RepliesTable, StepExecutionsTable, Tables } from '../tables.ts'
+import type { ExecutionsTable, RepliesTable, StepExecutionsTable } from '../rows/executions.ts'
+import type { Tables } from '../tables.ts'
 
 /** Which runs are meant; all that are not given mean all. */
 export interface RunFilter {

@@ -5,7 +5,7 @@ import type { Id } from '../../domain/ids.ts'
 import type { KillSwitch, SwitchKind } from '../../domain/kill-switch.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { DatabaseHandle, Db, Transaction } from '../connect.ts'
-import type { KillSwitchesTable } from '../tables.ts'
+import type { KillSwitchesTable } from '../rows/executions.ts'
 
 /** The number that the guard of a start takes as well, together with the tenant. */
 const switchLock = 7_355_608

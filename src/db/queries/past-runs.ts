@@ -7,7 +7,7 @@ import { isJsonObject } from '../../domain/json.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { SealedPart, SensitiveValue } from '../../domain/sensitive-value.ts'
 import type { Db } from '../connect.ts'
-import type { ExecutionsTable } from '../tables.ts'
+import type { ExecutionsTable } from '../rows/executions.ts'
 import { type Execution, type RecordedExecution, toFurther, toStepRow } from './executions.ts'
 
 /** Which finished runs of a procedure. Ids are in the order of time, so a range of them is a period. */

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Id } from '../../domain/ids.ts'
 import type { Principal, Role } from '../../domain/principal.ts'
 import type { Db, Transaction } from '../connect.ts'
-import type { ApiKeysTable, PrincipalsTable } from '../tables.ts'
+import type { ApiKeysTable, PrincipalsTable } from '../rows/access.ts'
 
 /** Somebody who may act in the tenant, as stored. */
 export interface StoredPrincipal {

@@ -4,7 +4,7 @@ import { canonicalJson } from '../../domain/canonical.ts'
 import type { Id } from '../../domain/ids.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { Db, Transaction } from '../connect.ts'
-import type { ReviewsTable } from '../tables.ts'
+import type { ReviewsTable } from '../rows/procedures.ts'
 
 /** One verdict, as stored. */
 export interface Review {

@@ -6,7 +6,7 @@ import type { Id } from '../../domain/ids.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { VersionStatus } from '../../domain/version.ts'
 import type { Db, Transaction } from '../connect.ts'
-import type { ProcedureVersionsTable } from '../tables.ts'
+import type { ProcedureVersionsTable } from '../rows/procedures.ts'
 
 /** A version without its content: what lists show. */
 export interface VersionListItem {
