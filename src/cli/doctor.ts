@@ -131,13 +131,18 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
       : ok(state.pgvectorVersion),
   )
   await look(checks, 'schema', async () => ok(`up to date, at ${state.lastMigration}`))
-  await look(checks, 'role', async () =>
-    state.openTables.length === 0
+  await look(checks, 'role', async () => {
+    if (state.mayMakeTemporary) {
+      return warn(
+        `${state.role} may make temporary objects, which could deceive the guards of the database: a restore has brought that right back. 'stepwarden migrate' takes it away`,
+      )
+    }
+    return state.openTables.length === 0
       ? ok(`${state.role}; row-level security holds for it in every table`)
       : fail(
           `${state.role} sees the rows of all tenants in ${state.openTables.join(', ')}; run the service as the role that docs/database.md names`,
-        ),
-  )
+        )
+  })
   await look(checks, 'tenant', async () =>
     (await hasTenant(app.database, tenantId))
       ? ok(tenantId)

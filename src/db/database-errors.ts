@@ -40,6 +40,14 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
             "Install pgvector on the server (the image pgvector/pgvector:pg15 has it), then run 'stepwarden migrate'.",
           )
         : error
+    case '40001':
+    case '40P01':
+      return new ServiceError('CHANGES_COLLIDED', { database }, { cause: error })
+    // A principal that an application vouches for may be of any tenant.
+    case '23503':
+      return String(constraintOf(error)).endsWith('_tenant_id_fkey')
+        ? new ServiceError('TENANT_NOT_FOUND', { tenantId: tenantIn(error) }, { cause: error })
+        : error
     case '25006':
     case '28000':
     case '28P01':
@@ -64,6 +72,12 @@ export function explainDatabaseError(error: unknown, database: string): unknown 
         ? new ServiceError('DATABASE_UNAVAILABLE', { database, problem }, { cause: error })
         : error
   }
+}
+
+/** Of `Key (tenant_id)=(nowhere) is not present in table "tenants".` */
+function tenantIn(error: unknown): string {
+  const [, tenantId = ''] = /\(tenant_id\)=\((.*?)\)/.exec(String(Object(error).detail)) ?? []
+  return tenantId
 }
 
 const networkCalls: readonly unknown[] = ['connect', 'read', 'write', 'getaddrinfo']

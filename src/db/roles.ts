@@ -32,6 +32,11 @@ export async function prepareDatabase(db: Kysely<unknown>): Promise<void> {
 
   await sql`CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public`.execute(db)
   await sql`REVOKE CREATE ON SCHEMA public FROM PUBLIC`.execute(db)
+  // A temporary type or table could stand in for one that a guard names.
+  await sql`
+    DO $$ BEGIN
+      EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
+    END $$`.execute(db)
   await sql`
     GRANT USAGE, CREATE ON SCHEMA public
     TO ${sql.id(databaseRoles.owner)}, ${sql.id(databaseRoles.system)}`.execute(db)

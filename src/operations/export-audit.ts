@@ -6,6 +6,7 @@ import { hasRecentRead } from '../db/queries/reads.ts'
 import { canonicalJson } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { rowTables } from '../domain/evidence.ts'
+import { isId } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { toAuditEventOutput } from './audit-event-output.ts'
 import { defineOperation, type OperationContext } from './define.ts'
@@ -152,6 +153,7 @@ async function exportRuns(
   filter: Filters,
   cursor = '',
 ): Promise<ExportPage> {
+  if (cursor !== '' && !isId('execution', cursor)) throw cursorInvalid()
   const page = { after: cursor, limit: pageSize }
   const runs = await listRunsToExport(db.kysely, bounded(filter), page)
   return {
@@ -166,6 +168,7 @@ async function exportSteps(
   cursor = ':0',
 ): Promise<ExportPage> {
   const [executionId = '', ordinal = ''] = cursor.split(':')
+  if (executionId !== '' && !isId('execution', executionId)) throw cursorInvalid()
   const steps = await listStepsToExport(db.kysely, bounded(filter), {
     after: { executionId, ordinal: numberOf(ordinal) },
     limit: pageSize,

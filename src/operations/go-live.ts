@@ -3,7 +3,7 @@ import type { Transaction } from '../db/connect.ts'
 import { insertActivation, updateOpenActivation } from '../db/queries/activations.ts'
 import { insertCalls } from '../db/queries/calls.ts'
 import { insertLiteralPatterns } from '../db/queries/embeddings.ts'
-import { lockCalledProcedures, lockProcedure } from '../db/queries/procedures.ts'
+import { keepProcedures, lockProcedure } from '../db/queries/procedures.ts'
 import {
   findActiveVersion,
   type ProcedureVersion,
@@ -130,7 +130,7 @@ async function lockCalled(transaction: Transaction, definition: Definition): Pro
   const seen = new Set([definition.key])
   let keys = callsOf(definition).filter((key) => !seen.has(key))
   while (keys.length > 0) {
-    await lockCalledProcedures(transaction, keys)
+    await keepProcedures(transaction, keys)
     const below = new Set<string>()
     for (const key of keys) {
       seen.add(key)

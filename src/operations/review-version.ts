@@ -1,6 +1,8 @@
 import { z } from 'zod'
-import { insertReview, listReviewsOfDigest } from '../db/queries/reviews.ts'
-import { lockVersion } from '../db/queries/versions.ts'
+import type { Transaction } from '../db/connect.ts'
+import { keepProcedures } from '../db/queries/procedures.ts'
+import { hasWritten, insertReview, listReviewsOfDigest } from '../db/queries/reviews.ts'
+import { lockVersion, type ProcedureVersion } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
 import type { Principal } from '../domain/principal.ts'
@@ -53,7 +55,8 @@ export const reviewVersion = defineAdministration({
     const { principal } = caller
     const { verdict } = input
     const found = await findProcedureVersion(transaction, input.procedureKey, input.versionNumber)
-    // From here on nobody edits it until the verdict is stored.
+    // From here on nobody activates or edits it until the verdict is stored: in the order in which an activation locks.
+    await keepProcedures(transaction, [input.procedureKey])
     await lockVersion(transaction, found.id)
     const version = await findProcedureVersion(transaction, input.procedureKey, input.versionNumber)
     const named = { procedureKey: version.procedureKey, versionNumber: version.versionNumber }
@@ -61,9 +64,7 @@ export const reviewVersion = defineAdministration({
       requirePerson(principal)
       requireDraft(version.status, 'review')
     }
-    if (verdict === 'approve' && version.authorIds.includes(principal.id)) {
-      throw new ServiceError('REVIEW_OWN_WORK', { ...named, authorIds: version.authorIds })
-    }
+    if (verdict === 'approve') await refuseAuthor(transaction, version, principal)
     const approval = await readApproval(app, transaction, version)
     if (approval.digest !== input.digest) {
       throw new ServiceError('REVIEW_STALE', {
@@ -105,6 +106,23 @@ export const reviewVersion = defineAdministration({
     }
   },
 })
+
+/** Who has written it is its author, also where it stood in another draft and somebody else has stored it since. */
+async function refuseAuthor(
+  transaction: Transaction,
+  version: ProcedureVersion,
+  { id, tenantId }: Principal,
+): Promise<void> {
+  const { procedureKey: key, versionNumber: number, authorIds, definitionHash } = version
+  const isAuthor =
+    authorIds.includes(id) || (await hasWritten(transaction, tenantId, id, definitionHash))
+  if (!isAuthor) return
+  throw new ServiceError('REVIEW_OWN_WORK', {
+    procedureKey: key,
+    versionNumber: number,
+    authorIds: [...new Set([...authorIds, id])],
+  })
+}
 
 /** Only people say yes or no, and the database holds it as well (`reviews_by_people`). */
 function requirePerson({ id, kind, unauthenticated }: Principal): void {

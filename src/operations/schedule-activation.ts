@@ -4,6 +4,8 @@ import {
   findSchedule,
   insertSchedule,
 } from '../db/queries/activation-schedules.ts'
+import { keepProcedures } from '../db/queries/procedures.ts'
+import { lockVersion } from '../db/queries/versions.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
 import { requireDraft } from '../domain/version.ts'
@@ -40,6 +42,10 @@ export const scheduleActivation = defineAdministration({
   roles: ['approver', 'admin'],
   async change({ app, caller }, transaction, input) {
     const { principal } = caller
+    // Kept as it is until the schedule is stored, in the order in which an activation locks.
+    await keepProcedures(transaction, [input.procedureKey])
+    const found = await findProcedureVersion(transaction, input.procedureKey, input.versionNumber)
+    await lockVersion(transaction, found.id)
     const version = await findProcedureVersion(transaction, input.procedureKey, input.versionNumber)
     requireDraft(version.status, 'activate')
     const now = app.clock.now()

@@ -52,6 +52,7 @@ TABLE activations
   CREATE TRIGGER activations_identity BEFORE UPDATE OF tenant_id, id, procedure_id, version_id, active_from, activated_by ON activations FOR EACH ROW EXECUTE FUNCTION refuse('An activation keeps its version and its beginning.')
   CREATE TRIGGER activations_in_order BEFORE INSERT ON activations FOR EACH ROW EXECUTE FUNCTION check_activation()
   CREATE TRIGGER activations_kept BEFORE DELETE OR TRUNCATE ON activations FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was active is never forgotten.')
+  CREATE TRIGGER read_committed BEFORE INSERT OR UPDATE ON activations FOR EACH STATEMENT EXECUTE FUNCTION require_read_committed()
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -106,6 +107,7 @@ TABLE audit_events
   CONSTRAINT audit_events_seq_check CHECK ((seq >= 1))
   CONSTRAINT audit_events_tenant_id_id_key UNIQUE (tenant_id, id)
   CREATE INDEX audit_events_entity ON audit_events USING btree (tenant_id, entity_kind, entity_id, seq)
+  CREATE INDEX audit_events_written ON audit_events USING btree (tenant_id, after_hash) WHERE (action = ANY (ARRAY['version.created'::text, 'version.edited'::text]))
   CREATE TRIGGER audit_events_1_unforged BEFORE INSERT ON audit_events FOR EACH ROW WHEN ((num_nonnulls(new.seq, new.hash_version, new.prev_hash, new.hash) > 0)) EXECUTE FUNCTION refuse('The database alone sets seq, hash_version, prev_hash and hash of an audit event.')
   CREATE TRIGGER audit_events_2_chain BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION chain_audit_event()
   CREATE TRIGGER audit_events_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION refuse('The audit log only grows.')
@@ -640,6 +642,7 @@ TABLE procedure_versions
   CREATE TRIGGER procedure_versions_no_truncate BEFORE TRUNCATE ON procedure_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse('Versions are never deleted together.')
   CREATE TRIGGER procedure_versions_serve AFTER UPDATE OF status ON procedure_versions FOR EACH ROW WHEN ((new.status <> old.status)) EXECUTE FUNCTION serve_version()
   CREATE TRIGGER procedure_versions_source BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((((old.status <> 'draft'::text) OR (new.status <> 'draft'::text)) AND ((old.source IS DISTINCT FROM new.source) OR (old.scenarios_source IS DISTINCT FROM new.scenarios_source)))) EXECUTE FUNCTION refuse('Only the text of a draft can be changed; make a new version instead.')
+  CREATE TRIGGER read_committed BEFORE INSERT OR UPDATE ON procedure_versions FOR EACH STATEMENT EXECUTE FUNCTION require_read_committed()
   POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT DELETE TO stepwarden_app
@@ -722,6 +725,7 @@ TABLE reviews
   CONSTRAINT reviews_tenant_id_procedure_id_fkey FOREIGN KEY (tenant_id, procedure_id) REFERENCES procedures(tenant_id, id)
   CONSTRAINT reviews_verdict_check CHECK ((verdict = ANY (ARRAY['approve'::text, 'decline'::text, 'comment'::text])))
   CREATE INDEX reviews_digest ON reviews USING btree (tenant_id, procedure_id, digest, seq)
+  CREATE TRIGGER read_committed BEFORE INSERT OR UPDATE ON reviews FOR EACH STATEMENT EXECUTE FUNCTION require_read_committed()
   CREATE TRIGGER reviews_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON reviews FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was said in a review stays said.')
   CREATE TRIGGER reviews_stamped BEFORE INSERT ON reviews FOR EACH ROW EXECUTE FUNCTION stamp_review()
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
@@ -739,6 +743,7 @@ TABLE scenarios
   CONSTRAINT scenarios_scenario_check CHECK ((jsonb_typeof((scenario -> 'expect'::text)) = 'object'::text))
   CONSTRAINT scenarios_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id) ON DELETE CASCADE
   CONSTRAINT scenarios_tenant_id_version_id_name_key UNIQUE (tenant_id, version_id, name)
+  CREATE TRIGGER read_committed BEFORE INSERT OR UPDATE ON scenarios FOR EACH STATEMENT EXECUTE FUNCTION require_read_committed()
   CREATE TRIGGER scenarios_of_draft BEFORE INSERT OR DELETE ON scenarios FOR EACH ROW EXECUTE FUNCTION guard_scenario()
   CREATE TRIGGER scenarios_replaced BEFORE UPDATE OR TRUNCATE ON scenarios FOR EACH STATEMENT EXECUTE FUNCTION refuse('Scenarios are replaced, never updated.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
@@ -937,6 +942,7 @@ FUNCTION public.audit_hash(event audit_events)
  RETURNS text
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
       SELECT encode(sha256(convert_to(
         public.netstring(event.hash_version::text)
@@ -983,6 +989,7 @@ AS $function$
 FUNCTION public.check_activation()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       IF NEW.active_until IS NOT NULL THEN
@@ -1226,6 +1233,7 @@ FUNCTION public.erased_reason(reason jsonb)
  RETURNS jsonb
  LANGUAGE sql
  IMMUTABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
       SELECT CASE WHEN reason ? 'code' THEN jsonb_build_object('code', reason -> 'code') END
     $function$
@@ -1287,6 +1295,7 @@ AS $function$
 FUNCTION public.forget_calls()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       DELETE FROM public.version_calls WHERE tenant_id = NEW.tenant_id AND version_id = NEW.id;
@@ -1298,6 +1307,7 @@ AS $function$
 FUNCTION public.guard_approval()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     DECLARE
       required integer;
@@ -1329,6 +1339,7 @@ AS $function$
 FUNCTION public.guard_backtest()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       IF EXISTS (
@@ -1345,6 +1356,7 @@ AS $function$
 FUNCTION public.guard_backtest_run()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     DECLARE
       state text;
@@ -1371,6 +1383,7 @@ AS $function$
 FUNCTION public.guard_escalation()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     DECLARE
       personal CONSTANT text[] := ARRAY['reason', 'reason_code', 'ticket', 'late_outcomes', 'resolution'];
@@ -1538,6 +1551,7 @@ AS $function$
 FUNCTION public.guard_gap()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     DECLARE
       personal CONSTANT text[] := ARRAY['ticket', 'customer_id', 'idempotency_key', 'request_hash'];
@@ -1584,6 +1598,7 @@ AS $function$
 FUNCTION public.guard_salt()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       IF NOT public.is_being_erased(OLD.tenant_id, OLD.execution_id) THEN
@@ -1598,6 +1613,7 @@ AS $function$
 FUNCTION public.guard_scenario()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     DECLARE
       changed public.scenarios;
@@ -1619,6 +1635,7 @@ AS $function$
 FUNCTION public.guard_sensitive_value()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       IF to_jsonb(NEW) - ARRAY['salt', 'value'] = to_jsonb(OLD) - ARRAY['salt', 'value']
@@ -1677,6 +1694,21 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.has_written(of_tenant text, who text, definition_hash text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT EXISTS (
+        SELECT FROM public.audit_events e
+        WHERE e.tenant_id = of_tenant AND e.after_hash = definition_hash AND e.actor_id = who
+          AND e.action IN ('version.created', 'version.edited')
+          -- A copy has its authors from what it is a copy of.
+          AND e.details::jsonb ->> 'basedOn' IS NULL)
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.hold_executions()
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1699,6 +1731,7 @@ AS $function$
 FUNCTION public.is_being_erased(of_tenant text, of_id text)
  RETURNS boolean
  LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
       SELECT EXISTS (
         SELECT FROM public.erased_records r
@@ -1764,6 +1797,7 @@ FUNCTION public.netstring(value text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
       SELECT CASE WHEN value IS NULL THEN '~' ELSE octet_length(value) || ':' || value || ',' END
     $function$
@@ -1772,6 +1806,7 @@ AS $function$
 FUNCTION public.new_audit_id(at timestamp with time zone)
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     DECLARE
       alphabet constant text := '0123456789abcdefghjkmnpqrstvwxyz';
@@ -1795,6 +1830,7 @@ AS $function$
 FUNCTION public.refuse()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       RAISE EXCEPTION USING
@@ -1810,6 +1846,7 @@ AS $function$
 FUNCTION public.refuse_row(table_name text, guard text, code text, message text)
  RETURNS void
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       RAISE EXCEPTION USING ERRCODE = code, SCHEMA = 'public', TABLE = table_name, CONSTRAINT = guard,
@@ -1844,9 +1881,25 @@ AS $function$
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
+FUNCTION public.require_read_committed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      IF current_setting('transaction_isolation') <> 'read committed' THEN
+        PERFORM public.refuse_row(TG_TABLE_NAME, 'read_committed', 'restrict_violation',
+          'What goes live is changed in transactions that are READ COMMITTED, so that they see what others have done.');
+      END IF;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.serve_vector()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       SELECT CASE WHEN v.status = 'active' AND NOT v.internal THEN v.category END INTO NEW.served_in
@@ -1861,6 +1914,7 @@ AS $function$
 FUNCTION public.serve_version()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
       -- The trigger of the vectors sets the value.
@@ -1877,6 +1931,7 @@ AS $function$
 FUNCTION public.stamp_review()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     DECLARE
       version public.procedure_versions;
@@ -1888,7 +1943,9 @@ AS $function$
         PERFORM public.refuse_row('reviews', 'reviews_of_draft', 'restrict_violation',
           'A verdict is given on a draft.');
       END IF;
-      IF NEW.verdict = 'approve' AND NEW.reviewer_id = ANY (version.author_ids) THEN
+      IF NEW.verdict = 'approve' AND (NEW.reviewer_id = ANY (version.author_ids)
+        OR public.has_written(NEW.tenant_id, NEW.reviewer_id, version.definition_hash))
+      THEN
         PERFORM public.refuse_row('reviews', 'reviews_of_others', 'restrict_violation',
           'Nobody approves their own work.');
       END IF;
@@ -1920,6 +1977,7 @@ AS $function$
 FUNCTION public.tell_governance()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     DECLARE
       tag constant text := current_setting('stepwarden.tenant', true);
@@ -2010,6 +2068,7 @@ FUNCTION public.version_content(version procedure_versions)
  RETURNS text
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
       SELECT encode(sha256(convert_to(jsonb_build_array(version.definition, version.tool_contracts, (
         SELECT coalesce(jsonb_agg(s.scenario ORDER BY s.position), '[]') FROM public.scenarios s

@@ -97,6 +97,14 @@ const refused: Readonly<Record<string, readonly [constraint: string, ...statemen
     `DELETE FROM scenarios WHERE version_id = $1`,
     activation,
   ],
+  'by who has written the same in another draft': [
+    'reviews_of_others',
+    `INSERT INTO audit_events (tenant_id, id, at, actor_id, actor_kind, actor, action, entity_kind, entity_id, after_hash, details, origin, ungoverned)
+      SELECT tenant_id, 'aud_new', now(), 'eve', 'human', '{"id":"eve"}', 'version.edited', 'version', id, definition_hash, '{}', 'library', false
+      FROM procedure_versions WHERE id = $1`,
+    approvedBy('{"id":"eve","kind":"human"}'),
+    activation,
+  ],
   'by somebody who has written it since': [
     'procedure_versions_approved',
     `UPDATE procedure_versions SET author_ids = array_append(author_ids, 'bob') WHERE id = $1`,
@@ -183,5 +191,46 @@ it('the owner who says so is told in the log of every tenant', async () => {
   expect(seen).toEqual([
     { tenant_id: 'default', ...event },
     { tenant_id: 'other', ...event },
+  ])
+})
+
+it.each(['application', 'owner'] as const)(
+  'cannot be made to see less by the %s, nor a type of its own in place of another',
+  async (role) => {
+    const as = role === 'owner' ? db.asOwner : db.asApp
+    for (const level of ['REPEATABLE READ', 'SERIALIZABLE']) {
+      await as('default', async (client) => {
+        await client.query(`BEGIN ISOLATION LEVEL ${level}`)
+        await expect(run(client, activation)).rejects.toMatchObject({
+          constraint: 'read_committed',
+        })
+        await client.query('ROLLBACK')
+      })
+    }
+    await as('default', async (client) => {
+      await expect(client.query('CREATE TEMP TABLE reviews (digest text)')).rejects.toMatchObject({
+        code: '42501',
+      })
+    })
+  },
+)
+
+it('names of the system mean the system in every function, but those of the hot path', async () => {
+  const { rows } = await db.asOwner('default', (client) =>
+    client.query(
+      `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proconfig IS NULL
+         AND proowner IN ('stepwarden_owner'::regrole, 'stepwarden_system'::regrole) ORDER BY 1`,
+    ),
+  )
+  expect(rows.map(({ proname }) => proname)).toEqual([
+    'guard_execution_change',
+    'guard_execution_identity',
+    'guard_execution_start',
+    'guard_reply',
+    'guard_step',
+    'guard_step_identity',
+    'is_erasure_of_run',
+    'is_erasure_of_step',
+    'stopping_switch',
   ])
 })

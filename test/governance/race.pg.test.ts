@@ -59,3 +59,44 @@ test('of two admins who activate different versions at once one is told so, a hu
     expect(activeUntil).toBe(ranges[index + 1]?.activeFrom ?? null)
   }
 }, 120_000)
+
+test('a no and an activation at once come one after the other, and both are told', async () => {
+  const { versions } = await operations.getProcedure.invoke(app, writer, { procedureKey })
+  let seenActive = versions.find(({ status }) => status === 'active')?.versionNumber ?? null
+  for (let round = 0; round < 20; round += 1) {
+    const versionNumber = await approvedDraft(`C ${round}`)
+    const named = { procedureKey, versionNumber }
+    const { digest } = await operations.getApproval.invoke(app, first, named)
+    const [activated, declined] = await Promise.allSettled([
+      operations.activateVersion.invoke(app, second, { ...named, seenActive }),
+      operations.reviewVersion.invoke(app, first, {
+        ...{ ...named, digest, verdict: 'decline', comment: 'Not this one.' },
+      }),
+    ])
+
+    const codes = [activated, declined].map((result) =>
+      result.status === 'fulfilled' ? 'done' : result.reason.code,
+    )
+    expect([
+      ['done', 'VERSION_NOT_DRAFT'],
+      ['APPROVAL_DECLINED', 'done'],
+    ]).toContainEqual(codes)
+    if (activated.status === 'fulfilled') seenActive = versionNumber
+  }
+})
+
+test('a schedule beside the deletion of its draft is made or refused', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const versionNumber = await approvedDraft(`D ${round}`)
+    const named = { procedureKey, versionNumber }
+    const at = new Date(Date.now() + 3_600_000).toISOString()
+    const results = await Promise.allSettled([
+      operations.scheduleActivation.invoke(app, second, { ...named, at, seenActive: null }),
+      operations.deleteDraft.invoke(app, writer, named),
+    ])
+
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason.kind).not.toBe('internal')
+    }
+  }
+})

@@ -299,6 +299,22 @@ describe('nobody', () => {
     }
   })
 
+  it('gets rid of having written it by having another store the same', async () => {
+    const definition = definitionOf()
+    const key = await draft(definition, dan)
+    const bot: Caller = { ...ann, principal: { ...ann.principal, id: 'bot', kind: 'service' } }
+    const same = { procedureKey: key, definition }
+    await operations.deleteDraft.invoke(app, dan, { procedureKey: key, versionNumber: 1 })
+    await operations.createVersion.invoke(app, bot, same)
+    const reviewer = callerOf('dan', ['approver'])
+
+    await expect(review(key, reviewer, 'approve', 2)).rejects.toMatchObject({
+      code: 'REVIEW_OWN_WORK',
+      details: { authorIds: ['bot', 'dan'] },
+    })
+    expect(await review(key, bob, 'approve', 2)).toMatchObject({ verdict: 'approve' })
+  })
+
   it('is an approver any more who has edited since', async () => {
     const definition = definitionOf()
     const key = await draft(definition)

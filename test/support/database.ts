@@ -76,6 +76,8 @@ async function clone(backend: TestBackend): Promise<Clone> {
   }
   const name = `stepwarden_test_${process.pid}_${randomBytes(4).toString('hex')}`
   await onServer(backend.url, `CREATE DATABASE ${name} TEMPLATE ${backend.template}`)
+  // What `prepareDatabase` takes away is a right of the database, which no copy has.
+  await onServer(backend.url, `REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
   const url = new URL(backend.url)
   url.pathname = `/${name}`
   return {

@@ -10,6 +10,8 @@ export interface ServerState {
   readonly role: string
   /** Tables with a tenant that this role sees whole: none, or tenants could see each other. */
   readonly openTables: readonly string[]
+  /** Whether this role may make temporary objects, which could stand in for what a guard of the database names. */
+  readonly mayMakeTemporary: boolean
   readonly lastMigration: string
   /** How many approvals a version needs to go live. */
   readonly requiredApprovals: number
@@ -22,6 +24,7 @@ export async function readServerState(database: Database): Promise<ServerState> 
     pgvector_version: string | null
     role: string
     open_tables: string[]
+    may_make_temporary: boolean
     last_migration: string
     required_approvals: number
   }>(
@@ -36,6 +39,7 @@ export async function readServerState(database: Database): Promise<ServerState> 
            AND NOT row_security_active(c.oid)
          ORDER BY 1
        ) AS open_tables,
+       has_database_privilege(current_database(), 'TEMP') AS may_make_temporary,
        (SELECT max(name) FROM public.migrations) AS last_migration,
        (SELECT required_approvals FROM public.governance) AS required_approvals`,
     [],
@@ -46,6 +50,7 @@ export async function readServerState(database: Database): Promise<ServerState> 
     pgvectorVersion: row.pgvector_version,
     role: row.role,
     openTables: row.open_tables,
+    mayMakeTemporary: row.may_make_temporary,
     lastMigration: row.last_migration,
     requiredApprovals: row.required_approvals,
   }

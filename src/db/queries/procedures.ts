@@ -53,7 +53,7 @@ export async function lockProcedure(
  * Keeps the procedures from changing which of their versions is active until the transaction ends. Those of others that
  * only keep them as well do not wait.
  */
-export async function lockCalledProcedures(
+export async function keepProcedures(
   transaction: Transaction,
   keys: readonly string[],
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { ApprovalParts, Verdict } from '../../domain/approval.ts'
 import { canonicalJson } from '../../domain/canonical.ts'
 import type { Id } from '../../domain/ids.ts'
@@ -79,6 +79,20 @@ export async function listReviewsOfVersion(
     .orderBy('seq')
     .execute()
   return rows.map(toReview)
+}
+
+/** Whether somebody has written a definition, in whatever draft, also one that is gone: the audit log knows. */
+export async function hasWritten(
+  transaction: Transaction,
+  tenantId: string,
+  principalId: string,
+  definitionHash: string,
+): Promise<boolean> {
+  const { rows } = await sql<{ written: boolean }>`
+    SELECT has_written(${tenantId}, ${principalId}, ${definitionHash}) AS written`.execute(
+    transaction,
+  )
+  return rows[0]?.written === true
 }
 
 /** How many approvals a version needs to go live, from 0 to 10. */

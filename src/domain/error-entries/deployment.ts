@@ -23,6 +23,12 @@ export const deployment = {
       `The database ${d.database} cannot be reached: ${d.problem}. Check that it runs and that DATABASE_URL names it with the right user and password.`,
     { retryable: true },
   ),
+  CHANGES_COLLIDED: define<{ database: string }>(
+    'unavailable',
+    (d) =>
+      `Two transactions stood in each other's way at ${d.database}, and this one was undone: nothing was changed. Try again.`,
+    { retryable: true },
+  ),
   DATABASE_NOT_READY: define<{ database: string; problem: string; nextMove: string }>(
     'unavailable',
     (d) => `The database ${d.database} cannot be used yet: ${d.problem}. ${d.nextMove}`,
