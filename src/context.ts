@@ -64,7 +64,7 @@ const systemClock: Clock = { now: () => Date.now() }
  * @throws ServiceError what `openDatabase` throws, and `TOOL_MODULE_INVALID`; nothing stays open then.
  */
 export async function openContext(
-  config: Config,
+  config: Omit<Config, 'http'>,
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const database = await openDatabase(config.database)

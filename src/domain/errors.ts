@@ -1,5 +1,6 @@
 import { deployment } from './error-entries/deployment.ts'
 import { documents } from './error-entries/documents.ts'
+import { doors } from './error-entries/doors.ts'
 import type { ErrorEntry, ErrorKind } from './error-entries/entry.ts'
 import { executions } from './error-entries/executions.ts'
 import { governance } from './error-entries/governance.ts'
@@ -11,7 +12,14 @@ export type { ErrorKind }
  * Every error that can leave the service. Codes are stable: docs/errors.md has an entry for each, and a test holds
  * the two equal. A message names the thing, what was found, what was expected, and the next move.
  */
-const registry = { ...documents, ...procedures, ...governance, ...executions, ...deployment }
+const registry = {
+  ...documents,
+  ...procedures,
+  ...governance,
+  ...executions,
+  ...deployment,
+  ...doors,
+}
 
 export type ErrorCode = keyof typeof registry
 export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof registry)[C]['message']>[0]
