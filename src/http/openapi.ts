@@ -38,7 +38,9 @@ const bodyErrors: readonly ErrorCode[] = ['BODY_TOO_LARGE', 'MEDIA_TYPE_UNSUPPOR
 /** The OpenAPI 3.1 document of this door, made from the registry of operations. */
 export function openApiDocument(version: string): OpenApiDocument {
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
+  const named: Record<string, unknown> = { Problem: problemSchema }
   for (const route of routes) {
+    Object.assign(named, inputSchema(route.operation).named, outputSchema(route.operation).named)
     const path = `/v1${route.path}`
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route) }
   }
@@ -60,7 +62,7 @@ export function openApiDocument(version: string): OpenApiDocument {
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key: `sw_<tenant>_…`' },
       },
-      schemas: { Problem: problemSchema },
+      schemas: named,
     },
   }
 }
@@ -129,7 +131,7 @@ function toOperation(route: Route): OpenApiOperation {
     responses: {
       [successStatus(route)]: {
         description: 'Done',
-        content: { 'application/json': { schema: outputSchema(operation) } },
+        content: { 'application/json': { schema: outputSchema(operation).schema } },
       },
       ...(isStart(operation) && { 202: goingResponse }),
       ...problemResponses([

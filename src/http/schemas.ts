@@ -6,6 +6,8 @@ export interface ObjectSchema {
   readonly properties: Readonly<Record<string, PropertySchema>>
   readonly required: readonly string[]
   readonly schema: Readonly<Record<string, unknown>>
+  /** The schemas that it refers to as `#/components/schemas/NAME`. */
+  readonly named: Readonly<Record<string, unknown>>
 }
 
 export interface PropertySchema {
@@ -20,12 +22,14 @@ export function inputSchema({ input }: Operation): ObjectSchema {
 }
 
 /** The JSON Schema (2020-12) of what an operation answers. */
-export function outputSchema({ output }: Operation): ObjectSchema['schema'] {
-  return toObject(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' })).schema
+export function outputSchema({ output }: Operation): ObjectSchema {
+  return toObject(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }))
 }
 
-function toObject(found: unknown): ObjectSchema {
-  const { $schema: _, ...schema } = Object(found) as Record<string, unknown>
-  const { properties = {}, required = [] } = schema as Partial<ObjectSchema>
-  return { properties, required, schema }
+function toObject(found: object): ObjectSchema {
+  // An API document has one place for all schemas that have names.
+  const text = JSON.stringify(found).replaceAll('"#/$defs/', '"#/components/schemas/')
+  const { $schema: _, $defs: named = {}, ...schema } = JSON.parse(text)
+  const { properties = {}, required = [] } = schema
+  return { properties, required, schema, named }
 }
