@@ -1,4 +1,5 @@
-import type { AppContext } from '../context.ts'
+import { randomBytes } from 'node:crypto'
+import { type AppContext, announceFolderServer } from '../context.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
 import { createHttpServer } from '../http/server.ts'
 import { makeFirstKey } from '../operations/first-key.ts'
@@ -6,7 +7,7 @@ import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
 import { examinePlaybooks } from './doctor.ts'
 import { carryOnLeft } from './left-runs.ts'
-import type { Shell } from './shell.ts'
+import { localPerson, type Shell } from './shell.ts'
 
 export const serve: Command = {
   path: 'serve',
@@ -39,14 +40,19 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
     const { status, text } = await examinePlaybooks(shell, app)
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
     const { host, port, corsOrigins, trustedProxies } = config.http
+    const token = randomBytes(32).toString('base64url')
     const door = await createHttpServer(app, {
       database: config.database,
       corsOrigins,
       trustedProxies,
+      ...(app.database.kind === 'pglite' && {
+        local: { token, person: localPerson(config.tenantId) },
+      }),
     })
     const at = { host: given.find('host') ?? host, port: given.number('port') ?? port }
     const address = await listen(door, at)
     await carryOnLeft(shell)
+    announceFolderServer(config.database, { address: localAddress(address), token })
     const working = given.has('no-work')
       ? undefined
       : startWorking(app, { concurrency: given.number('concurrency') })
@@ -61,6 +67,11 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
       screen: 'Stopped. What was accepted is answered, or in the record.',
     }
   },
+}
+
+/** Where a command of this machine reaches what listens at all addresses. */
+function localAddress(address: string): string {
+  return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }
 
 async function listen(

@@ -13,6 +13,7 @@ import type { Door } from './door.ts'
 import { addEventStreams } from './events.ts'
 import { answerFailure, answerUnknownPaths, refuseBroken } from './failures.ts'
 import { addHealth } from './health.ts'
+import { addLocalDoor, type LocalAccess } from './local-door.ts'
 import { maxBodyBytes, readJsonBody } from './read-body.ts'
 import { responder } from './respond.ts'
 import { routes } from './routes.ts'
@@ -24,6 +25,8 @@ export interface HttpOptions {
   readonly corsOrigins?: readonly string[] | undefined
   /** Addresses of proxies whose `X-Forwarded-For` is believed; default none. */
   readonly trustedProxies?: readonly string[] | undefined
+  /** For the commands of this machine, where they cannot open the data folder beside this process. */
+  readonly local?: LocalAccess
 }
 
 export interface HttpServer {
@@ -101,6 +104,7 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       },
     })
   }
+  if (options.local !== undefined) addLocalDoor(server, door, options.local)
   addEventStreams(server, door)
   addHealth(server, door)
   addDocumentation(server)

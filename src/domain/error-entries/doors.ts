@@ -7,6 +7,12 @@ export const doors = {
     (d) =>
       `Nothing can be served at ${d.host}, port ${d.port}: ${d.problem}. Give another with --host and --port, or set STEPWARDEN_HOST and STEPWARDEN_PORT.`,
   ),
+  SERVER_SILENT: define<{ address: string }>(
+    'unavailable',
+    (d) =>
+      `The process that serves this data folder at ${d.address} does not answer. What it was doing is in the record; try again, or restart it.`,
+    { retryable: true },
+  ),
   ROUTE_NOT_FOUND: define<{ method: string; path: string }>(
     'not_found',
     (d) => `There is nothing at ${d.method} ${d.path}. /openapi.json lists what there is.`,
