@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { createDeskTools } from '../seeds/desk-tools.ts'
 import type { AuditConfig, Config } from './config/config.ts'
 import { type Database, type DatabaseConfig, openDatabase } from './db/connect.ts'
+import { announceServer, type FolderServer, findServer } from './db/data-folder-lock.ts'
 import { databaseName, explainOutage, isOutage } from './db/database-errors.ts'
 import { createJournal } from './db/journal.ts'
 import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
@@ -39,6 +40,8 @@ export interface AppContext extends AsyncDisposable {
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
 }
 
+export type { FolderServer }
+
 export interface ContextOptions {
   /** Tools of the caller's own; default: what `STEPWARDEN_CONFIG` names, else the demo's payment desk. */
   readonly tools?: readonly Tool[]
@@ -64,7 +67,7 @@ const systemClock: Clock = { now: () => Date.now() }
  * @throws ServiceError what `openDatabase` throws, and `TOOL_MODULE_INVALID`; nothing stays open then.
  */
 export async function openContext(
-  config: Config,
+  config: Omit<Config, 'http'>,
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const database = await openDatabase(config.database)
@@ -149,6 +152,16 @@ async function openEmbedders(
     })),
   )
   return embedders
+}
+
+/** The process that serves a data folder, which has it open; undefined for a database server, and while none does. */
+export function findFolderServer(database: DatabaseConfig): FolderServer | undefined {
+  return 'url' in database ? undefined : findServer(database.dataDir)
+}
+
+/** Tells the commands of this machine where this process serves the data folder that it has open. */
+export function announceFolderServer(database: DatabaseConfig, server: FolderServer): void {
+  if (!('url' in database)) announceServer(database.dataDir, server)
 }
 
 /** What failed, for people: an outage of the database says so; all else comes back as it is. */

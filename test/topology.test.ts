@@ -39,7 +39,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'context.ts': [...foundations, ...effects, 'seeds'],
   operations: [...foundations, ...effects, 'context.ts'],
   'library.ts': [...foundations, 'context.ts', 'operations'],
-  http: [...foundations, 'context.ts', 'operations'],
+  http: [...foundations, 'context.ts', 'operations', 'db/service-version.ts'],
   mcp: [...foundations, 'context.ts', 'operations'],
   // `serve` opens the other doors.
   // `doctor` looks beneath the operations, at the database itself.
@@ -77,6 +77,9 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@electric-sql/pglite-pgvector': ['src/db/connect.ts', 'src/db/embedded.ts'],
   nanoid: ['src/domain/ids.ts', 'src/domain/api-key.ts'],
   openai: ['src/openai/'],
+  fastify: ['src/http/'],
+  '@fastify/compress': ['src/http/server.ts'],
+  '@fastify/cors': ['src/http/server.ts'],
 }
 
 /** Globals by which time, chance, the environment or the outside leak in. */

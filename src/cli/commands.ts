@@ -17,6 +17,7 @@ import { procedureCommands } from './procedure-commands.ts'
 import { reviewCommands } from './review-commands.ts'
 import { scenarioCommands } from './scenario-commands.ts'
 import { scheduleCommands } from './schedule-commands.ts'
+import { serve } from './serve.ts'
 import { serviceCommands } from './service-commands.ts'
 import { simulate } from './simulate-command.ts'
 import { switchCommands } from './switch-commands.ts'
@@ -48,6 +49,7 @@ export const commands: readonly Command[] = [
   ...tenantCommands,
   ...auditCommands,
   ...erasureCommands,
+  serve,
   worker,
   ...serviceCommands,
 ]

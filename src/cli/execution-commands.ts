@@ -125,7 +125,7 @@ function control(name: string, { operation, input, ...help }: Control): Command 
     ...help,
     async run(shell, given) {
       // A run whose process is gone would otherwise wait for somebody to find that out.
-      await freeLeft(await shell.app())
+      if (!shell.isServed) await freeLeft(await shell.app())
       const output = await shell.call(operation, {
         executionId: given.text('ID'),
         ...input?.(given),

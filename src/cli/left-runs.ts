@@ -9,6 +9,7 @@ import { countText, instantText } from './value-line.ts'
  * the runs that nobody has, and says so. On a server that is for its workers to do.
  */
 export async function carryOnLeft(shell: Shell): Promise<void> {
+  if (shell.isServed) return
   const app = await shell.app()
   if (app.database.kind === 'postgres') return
   const ids = await carryOnAll(app).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { type Config, readConfig } from '../config/config.ts'
-import { type AppContext, openContext } from '../context.ts'
+import { type AppContext, findFolderServer, openContext } from '../context.ts'
 import { hasTenant } from '../db/queries/health.ts'
 import type { Definition } from '../domain/definition.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
@@ -10,6 +10,7 @@ import type { Problem } from '../domain/problem.ts'
 import type { Scenario } from '../domain/scenario.ts'
 import { admitWithoutKey, authenticate } from '../operations/authenticate.ts'
 import type { Caller, Operation } from '../operations/define.ts'
+import { callFolderServer } from './folder-server.ts'
 import { freeLeft } from './left-runs.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -132,12 +133,21 @@ export class Shell implements AsyncDisposable {
     return interrupt !== undefined
   }
 
+  /** Whether another process has the data folder open, and carries out what is called here. */
+  get isServed(): boolean {
+    return this.#opening === undefined && findFolderServer(this.config.database) !== undefined
+  }
+
+  /** Has an operation carried out: here, or by the process that serves the data folder. */
   async call<I, O>(
     operation: Operation<I, O>,
     input: unknown,
     onSteps?: Caller['onSteps'],
     onProgress?: Caller['onProgress'],
   ): Promise<O> {
+    const { database, key } = this.config
+    const server = this.#opening === undefined ? findFolderServer(database) : undefined
+    if (server !== undefined) return callFolderServer(server, operation, input, key?.reveal())
     const app = await this.app()
     const principal = await this.principal(app)
     const listeners = { ...(onSteps && { onSteps }), ...(onProgress && { onProgress }) }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { tenantOfKey } from '../domain/api-key.ts'
@@ -28,6 +29,16 @@ export interface AuditConfig {
   readonly checkpointFile?: string
 }
 
+/** Where the HTTP door is, and who may come from where. */
+export interface HttpConfig {
+  readonly host: string
+  readonly port: number
+  /** Origins of web pages that may call: `https://console.example.com`. */
+  readonly corsOrigins: readonly string[]
+  /** Addresses or ranges of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+}
+
 /** The configuration of a process: read once from the environment, validated whole, and frozen. */
 export interface Config {
   readonly database: DatabaseConfig
@@ -45,6 +56,7 @@ export interface Config {
   /** How long the vectors of a server's model are; absent: as OpenAI's own. */
   readonly embeddingDimensions?: number
   readonly audit?: AuditConfig
+  readonly http: HttpConfig
 }
 
 /** What says which hosted models are asked, at whatever door it is given. */
@@ -98,7 +110,45 @@ const environment = z.object({
     })
     .optional(),
   STEPWARDEN_CHECKPOINT_FILE: z.string().min(1).optional(),
+  STEPWARDEN_HOST: z.string().min(1).default('127.0.0.1'),
+  STEPWARDEN_PORT: z.coerce.number().int().min(0).max(65_535).default(7420),
+  STEPWARDEN_CORS_ORIGINS: z
+    .string()
+    .default('')
+    .transform(listOf)
+    .refine(
+      (origins) => origins.every(isOrigin),
+      'must be origins such as https://desk.example.com, with commas between',
+    ),
+  STEPWARDEN_TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform(listOf)
+    .refine(
+      (ranges) => ranges.every(isAddressRange),
+      'must be addresses or ranges such as 10.0.0.0/8, with commas between',
+    ),
 })
+
+function listOf(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
+}
+
+function isAddressRange(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  )
+}
 
 const modelOptions = z.strictObject({
   openai: z
@@ -236,6 +286,12 @@ export function readConfig(
       ...(rest.STEPWARDEN_CHECKPOINT_FILE !== undefined && {
         checkpointFile: absolute(rest.STEPWARDEN_CHECKPOINT_FILE),
       }),
+    },
+    http: {
+      host: rest.STEPWARDEN_HOST,
+      port: rest.STEPWARDEN_PORT,
+      corsOrigins: rest.STEPWARDEN_CORS_ORIGINS,
+      trustedProxies: rest.STEPWARDEN_TRUSTED_PROXIES,
     },
   })
 }

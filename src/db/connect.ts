@@ -38,8 +38,6 @@ export interface PostgresConfig extends PoolOptions, Deployment {
 export interface EmbeddedConfig extends PoolOptions, Deployment {
   /** A folder, made if absent, or `memory://`. */
   readonly dataDir: string
-  /** Where this process serves, for the next process that wants the folder. */
-  readonly address?: string
   /** A dump of a migrated database to begin with, for tests; with `memory://` only. */
   readonly template?: Blob
 }

@@ -24,7 +24,15 @@ interface LockHolder {
   /** RFC 3339. */
   readonly lockedAt: string
   /** Where the process can be reached, if it serves. */
-  readonly address: string | null
+  readonly server: FolderServer | null
+}
+
+/** The process that serves a data folder, for commands of the same machine. */
+export interface FolderServer {
+  /** `http://127.0.0.1:7420` */
+  readonly address: string
+  /** What shows that whoever asks may read the folder. */
+  readonly token: string
 }
 
 const lockFileName = 'stepwarden.lock'
@@ -35,7 +43,7 @@ const lockFileName = 'stepwarden.lock'
  *
  * @throws ServiceError `DATA_FOLDER_IN_USE` naming the process that holds it.
  */
-export function lockDataFolder(folder: string, address: string | null): () => void {
+export function lockDataFolder(folder: string): () => void {
   const file = join(folder, lockFileName)
   const content = JSON.stringify({
     pid: process.pid,
@@ -44,18 +52,42 @@ export function lockDataFolder(folder: string, address: string | null): () => vo
     bootId: bootId(),
     pidNamespace: pidNamespace(),
     lockedAt: new Date().toISOString(),
-    address,
+    server: null,
   } satisfies LockHolder)
   if (!createLock(file, content)) takeOver(folder, file, content)
   return () => {
     // Whoever took the lock over in between keeps it.
-    if (readLock(file) === content) rmSync(file, { force: true })
+    if (isSameLock(readLock(file), content)) rmSync(file, { force: true })
   }
+}
+
+/** Says in the lock of a folder, which this process holds, where it serves. */
+export function announceServer(folder: string, server: FolderServer): void {
+  const file = join(folder, lockFileName)
+  const holder = parseHolder(readLock(file) ?? '')
+  if (holder?.pid !== process.pid) throw new TypeError(`${folder} is not locked by this process`)
+  const whole = `${file}.${process.pid}`
+  writeFileSync(whole, JSON.stringify({ ...holder, server }), { mode: 0o600 })
+  renameSync(whole, file)
+}
+
+/** The living process of this machine that serves a folder; undefined when none does. */
+export function findServer(folder: string): FolderServer | undefined {
+  const holder = parseHolder(readLock(join(folder, lockFileName)) ?? '')
+  if (holder?.server == null || holder.host !== hostname() || holder.bootId !== bootId()) return
+  if (holder.pidNamespace !== pidNamespace() || !isAlive(holder)) return
+  return holder.server
+}
+
+/** Whether two texts are the lock of one process, whatever it has said since of where it serves. */
+function isSameLock(one: string | undefined, other: string): boolean {
+  const [a, b] = [parseHolder(one ?? ''), parseHolder(other)]
+  return a !== undefined && a.pid === b?.pid && a.host === b.host && a.lockedAt === b.lockedAt
 }
 
 function createLock(file: string, content: string): boolean {
   try {
-    writeFileSync(file, content, { flag: 'wx' })
+    writeFileSync(file, content, { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false
@@ -128,7 +160,7 @@ function refuseLiving(folder: string, file: string, text: string): void {
     )
   }
   if (isAlive(holder)) {
-    const where = holder.address === null ? '' : `, which serves ${holder.address}`
+    const where = holder.server === null ? '' : `, which serves ${holder.server.address}`
     throw inUse(
       folder,
       `process ${holder.pid}${where}, since ${holder.lockedAt}`,
@@ -202,11 +234,15 @@ function parseHolder(text: string): LockHolder | undefined {
       bootId: value.bootId ?? null,
       pidNamespace: value.pidNamespace ?? null,
       lockedAt: value.lockedAt ?? 'an unknown time',
-      address: value.address ?? null,
+      server: isServer(value.server) ? value.server : null,
     }
   } catch {
     return undefined
   }
+}
+
+function isServer(value: FolderServer | null | undefined): value is FolderServer {
+  return typeof value?.address === 'string' && typeof value.token === 'string'
 }
 
 function createFolder(path: string): boolean {

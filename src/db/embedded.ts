@@ -19,8 +19,6 @@ const upkeepEveryMs = 30_000
 export interface EmbeddedOptions {
   /** A folder, made if absent, or `memory://`. */
   readonly dataDir: string
-  /** Where the process can be reached; the lock file tells it to the next one that wants the folder. */
-  readonly address?: string
   readonly connectionTimeoutMs: number
   /** What `PGlite.dumpDataDir` made, to begin with instead of an empty database; with `memory://` only. */
   readonly template?: Blob
@@ -55,7 +53,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   try {
     // What customers wrote is in it.
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    unlock = lockDataFolder(folder, options.address ?? null)
+    unlock = lockDataFolder(folder)
     const database = join(folder, 'postgres')
     if (!existsSync(database)) await createCluster(database)
     const lite = await createLite({

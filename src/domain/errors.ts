@@ -1,5 +1,6 @@
 import { deployment } from './error-entries/deployment.ts'
 import { documents } from './error-entries/documents.ts'
+import { doors } from './error-entries/doors.ts'
 import type { ErrorEntry, ErrorKind } from './error-entries/entry.ts'
 import { executions } from './error-entries/executions.ts'
 import { governance } from './error-entries/governance.ts'
@@ -11,7 +12,14 @@ export type { ErrorKind }
  * Every error that can leave the service. Codes are stable: docs/errors.md has an entry for each, and a test holds
  * the two equal. A message names the thing, what was found, what was expected, and the next move.
  */
-const registry = { ...documents, ...procedures, ...governance, ...executions, ...deployment }
+const registry = {
+  ...documents,
+  ...procedures,
+  ...governance,
+  ...executions,
+  ...deployment,
+  ...doors,
+}
 
 export type ErrorCode = keyof typeof registry
 export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof registry)[C]['message']>[0]
@@ -43,6 +51,13 @@ export function isServiceError<C extends ErrorCode = ErrorCode>(
   code?: C,
 ): error is ServiceError<C> {
   return error instanceof ServiceError && (code === undefined || error.code === code)
+}
+
+/** An error as another process has told it, by its code and its details; `INTERNAL` for a code that is not known here. */
+export function restoreError(code: unknown, details: unknown): ServiceError {
+  const known = Object.keys(registry).find((name): name is ErrorCode => name === code)
+  if (known === undefined) return new ServiceError('INTERNAL', {})
+  return new ServiceError(known, Object(details) as ErrorDetails<ErrorCode>)
 }
 
 /** What is fixed for each code, for the documentation and the tests that hold it equal. */

@@ -19,6 +19,7 @@ const prefixes = {
   erasure: 'era',
   switch: 'swi',
   schedule: 'sch',
+  request: 'req',
 } as const
 
 export type IdKind = keyof typeof prefixes

@@ -10,7 +10,11 @@ const count = z.int()
 
 const endFacts = z.object({
   end: z.enum(['resolved', 'declined', 'escalated', 'cancelled']),
-  reason: z.custom<ReasonCode>().nullable().describe('The code of the reason'),
+  reason: z
+    .custom<ReasonCode>()
+    .meta({ type: 'string' })
+    .nullable()
+    .describe('The code of the reason'),
   text: z
     .string()
     .nullable()

@@ -35,6 +35,7 @@ const maxTakeOvers = 5
 
 /** What a run that was just started has besides its record. */
 export interface RunExtras {
+  readonly onStarted?: Caller['onStarted']
   readonly onSteps?: Caller['onSteps']
   /** What a model was asked to read in the ticket; kept with the reply. */
   readonly inputRecord?: InputRecord | undefined
@@ -61,6 +62,7 @@ export async function startAndRun(
     app.onBoundary?.('before_commit', 'start')
     const isNew = await insertExecution(db, sealed?.value ?? execution, sealed?.apart)
     app.onBoundary?.('after_commit', 'start')
+    if (isNew) extras.onStarted?.(start.executionId)
     return isNew
   }
   if (execution.workerId === null) return insert()

@@ -16,6 +16,10 @@ export type Origin = 'library' | 'cli' | 'http' | 'mcp' | 'schedule'
 export interface Caller {
   readonly principal: Principal
   readonly origin: Origin
+  /** Told the id of a run that the call started, as soon as it is stored: whatever comes now, it is there. */
+  readonly onStarted?: ((executionId: string) => void) | undefined
+  /** True once the door is closing: a run gives itself back before its next step, for another process to carry on. */
+  readonly isStopping?: (() => boolean) | undefined
   /** Told of the steps of a run that the call started, as they are committed. */
   readonly onSteps?: ((rows: readonly StepRow[]) => void) | undefined
   /** Told how much of a long operation is done, in the words of its people: `12,000 events`. */

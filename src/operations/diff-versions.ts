@@ -52,7 +52,7 @@ export const diffVersions = defineOperation({
     before: side,
     after: side,
     isSame: z.boolean().describe('True when there are no changes'),
-    changes: z.array(z.custom<Change>()),
+    changes: z.array(z.custom<Change>().meta({ type: 'object' })),
   }),
   errors: [
     'PROCEDURE_NOT_FOUND',

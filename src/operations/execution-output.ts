@@ -12,30 +12,32 @@ import { stoppedOutput } from './stopped-output.ts'
 
 const findings = z.array(z.string()).readonly()
 
-export const executionListItem = z.object({
-  id: z.string(),
-  procedureKey: z.string(),
-  versionNumber: z.int(),
-  status: z.enum([
-    'pending',
-    'running',
-    'waiting',
-    'paused',
-    'completed',
-    'escalated',
-    'cancelled',
-  ]),
-  outcome: z.enum(['resolved', 'declined']).nullable(),
-  reasonCode: z.string().nullable(),
-  customerId: z.string().nullable(),
-  ticketId: z.string().nullable(),
-  createdAt: instant,
-  ...dueOutput,
-  endedAt: instant.nullable(),
-  erasedAt: instant
-    .nullable()
-    .describe('When its personal values were erased; null: they are there'),
-})
+export const executionListItem = z
+  .object({
+    id: z.string(),
+    procedureKey: z.string(),
+    versionNumber: z.int(),
+    status: z.enum([
+      'pending',
+      'running',
+      'waiting',
+      'paused',
+      'completed',
+      'escalated',
+      'cancelled',
+    ]),
+    outcome: z.enum(['resolved', 'declined']).nullable(),
+    reasonCode: z.string().nullable(),
+    customerId: z.string().nullable(),
+    ticketId: z.string().nullable(),
+    createdAt: instant,
+    ...dueOutput,
+    endedAt: instant.nullable(),
+    erasedAt: instant
+      .nullable()
+      .describe('When its personal values were erased; null: they are there'),
+  })
+  .meta({ id: 'ExecutionListItem' })
 
 const selectionRecord = z
   .object({
@@ -77,92 +79,98 @@ const waitsFor = z
   .nullable()
   .describe('Why it does not go on now; null: it is being worked on, or has ended')
 
-const executionOutput = executionListItem.extend({
-  versionId: z.string(),
-  definitionHash: z.string(),
-  reason,
-  result: anyJson,
-  input: anyJson,
-  inputSources: z
-    .record(z.string(), z.enum(['caller', 'context', 'text', 'model']))
-    .nullable()
-    .describe(
-      'Where each value of `input` came from; `model`: from the ticket, where a model pointed it out. null: there is no input',
-    ),
-  ticket: z.custom<Ticket | null>(),
-  selection: selectionRecord
-    .nullable()
-    .describe('Why this procedure; null: the caller named it, and nothing was searched for'),
-  requester: z.custom<Principal>(),
-  onBehalfOf: z.string().nullable(),
-  durability: z.enum(['effect', 'step']),
-  takeOverCount: z.int().describe('How often its worker was lost, or failed with it'),
-  workerId: z.string().nullable().describe('Who works on it; null: nobody does'),
-  waitsFor,
-  cancelRequested: z
-    .boolean()
-    .describe(
-      'It ends before its next step; one whose last step was going has ended as that step left it',
-    ),
-  pauseRequested: z.boolean().describe('It is held before its next step, if there is one'),
-  wakeAt: instant.nullable().describe('When a waiting execution goes on by itself'),
-  conditions: z.array(
-    z.object({
-      kind: z.enum(['precondition', 'rule', 'completion']),
-      text: z.string(),
-      verdict: z.enum(['held', 'unmet', 'clear', 'matched', 'failed', 'not_reached', 'prose']),
-    }),
-  ),
-  durationMs: z.number().nullable().describe('From its start to its end'),
-})
-
-export const replyOutput = z.object({
-  text: z.string(),
-  source: z.enum(['built_in', 'model']),
-  facts: z
-    .array(
+const executionOutput = executionListItem
+  .extend({
+    versionId: z.string(),
+    definitionHash: z.string(),
+    reason,
+    result: anyJson,
+    input: anyJson,
+    inputSources: z
+      .record(z.string(), z.enum(['caller', 'context', 'text', 'model']))
+      .nullable()
+      .describe(
+        'Where each value of `input` came from; `model`: from the ticket, where a model pointed it out. null: there is no input',
+      ),
+    ticket: z.custom<Ticket | null>().meta({ type: ['object', 'null'] }),
+    selection: selectionRecord
+      .nullable()
+      .describe('Why this procedure; null: the caller named it, and nothing was searched for'),
+    requester: z.custom<Principal>().meta({ type: 'object' }),
+    onBehalfOf: z.string().nullable(),
+    durability: z.enum(['effect', 'step']),
+    takeOverCount: z.int().describe('How often its worker was lost, or failed with it'),
+    workerId: z.string().nullable().describe('Who works on it; null: nobody does'),
+    waitsFor,
+    cancelRequested: z
+      .boolean()
+      .describe(
+        'It ends before its next step; one whose last step was going has ended as that step left it',
+      ),
+    pauseRequested: z.boolean().describe('It is held before its next step, if there is one'),
+    wakeAt: instant.nullable().describe('When a waiting execution goes on by itself'),
+    conditions: z.array(
       z.object({
-        path: z.string().describe('As a template writes it'),
-        value: anyJson,
-        stepKey: z.string().nullable().describe('null for what came in with the run'),
+        kind: z.enum(['precondition', 'rule', 'completion']),
+        text: z.string(),
+        verdict: z.enum(['held', 'unmet', 'clear', 'matched', 'failed', 'not_reached', 'prose']),
       }),
-    )
-    .readonly()
-    .describe('The values of the record that stand in the text, in its order'),
-  verification: z
-    .object({
-      ok: z.boolean().describe('False when the approved wording could not be used'),
-      findings,
-      model: z
-        .object({
-          name: z.string(),
-          attempts: z
-            .array(z.object({ result: z.enum(['sent', 'refused', 'failed']), findings }))
-            .readonly(),
-        })
-        .optional()
-        .describe('The drafts that a model was asked for'),
-      input: z
-        .object({
-          model: z.string(),
-          asked: z.array(z.string()).readonly(),
-          taken: z.array(z.string()).readonly(),
-          findings,
-        })
-        .optional()
-        .describe('What a model was asked to read in the ticket before the run'),
-    })
-    .describe('What was found about the reply before it was sent'),
-})
+    ),
+    durationMs: z.number().nullable().describe('From its start to its end'),
+  })
+  .meta({ id: 'Execution' })
+
+export const replyOutput = z
+  .object({
+    text: z.string(),
+    source: z.enum(['built_in', 'model']),
+    facts: z
+      .array(
+        z.object({
+          path: z.string().describe('As a template writes it'),
+          value: anyJson,
+          stepKey: z.string().nullable().describe('null for what came in with the run'),
+        }),
+      )
+      .readonly()
+      .describe('The values of the record that stand in the text, in its order'),
+    verification: z
+      .object({
+        ok: z.boolean().describe('False when the approved wording could not be used'),
+        findings,
+        model: z
+          .object({
+            name: z.string(),
+            attempts: z
+              .array(z.object({ result: z.enum(['sent', 'refused', 'failed']), findings }))
+              .readonly(),
+          })
+          .optional()
+          .describe('The drafts that a model was asked for'),
+        input: z
+          .object({
+            model: z.string(),
+            asked: z.array(z.string()).readonly(),
+            taken: z.array(z.string()).readonly(),
+            findings,
+          })
+          .optional()
+          .describe('What a model was asked to read in the ticket before the run'),
+      })
+      .describe('What was found about the reply before it was sent'),
+  })
+  .meta({ id: 'Reply' })
 
 type ReplyOutput = z.infer<typeof replyOutput>
 
 /** One run, whole: the execution, its steps and what was answered. */
-export const runOutput = z.object({
-  execution: executionOutput,
-  steps: z.array(stepOutput),
-  reply: replyOutput.nullable(),
-})
+export const runOutput = z
+  .object({
+    execution: executionOutput,
+    steps: z.array(stepOutput),
+    reply: replyOutput.nullable(),
+  })
+  .meta({ id: 'Run' })
 
 export type RunOutput = z.infer<typeof runOutput>
 

@@ -48,7 +48,7 @@ const runs = z.object({
 const step = z.object({
   versionNumber: z.int(),
   stepKey: z.string(),
-  kind: z.custom<StepKind>(),
+  kind: z.custom<StepKind>().meta({ type: 'string' }),
   tool: z.string().nullable(),
   begun: count.describe('How often it ran or waited: each round of a loop counts'),
   skipped: count.describe('How often its `when` passed it over'),

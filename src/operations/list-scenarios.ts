@@ -18,7 +18,7 @@ export const listScenarios = defineOperation({
       .describe('Default: the active version, else the newest'),
   }),
   output: versionListItem.extend({
-    scenarios: z.array(z.custom<Scenario>()),
+    scenarios: z.array(z.custom<Scenario>().meta({ type: 'object' })),
     source: z
       .string()
       .nullable()

@@ -47,7 +47,10 @@ export const listWaitingSteps = defineOperation({
           .nullable()
           .describe('Of an ask, the JSON Schema that the answer must fit'),
         answerText: z.string().nullable().describe('The same in words'),
-        exchange: z.array(z.custom<SaidOutput>()).readonly().describe('What was said so far'),
+        exchange: z
+          .array(z.custom<SaidOutput>().meta({ type: 'object' }))
+          .readonly()
+          .describe('What was said so far'),
         since: z.string(),
         ...dueOutput,
       }),

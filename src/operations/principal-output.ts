@@ -20,15 +20,17 @@ export const groupList = z
 
 export const displayName = z.string().regex(/\S/, 'must not be empty').max(200)
 
-export const principalShape = z.object({
-  principalId: z.string(),
-  kind: z.enum(['human', 'ai', 'service']),
-  name: z.string(),
-  roles: z.array(z.enum(roles)),
-  groups: z.array(z.string()),
-  createdAt: instant,
-  disabledAt: instant.nullable().describe('Since when they may do nothing; null: they may'),
-})
+export const principalShape = z
+  .object({
+    principalId: z.string(),
+    kind: z.enum(['human', 'ai', 'service']),
+    name: z.string(),
+    roles: z.array(z.enum(roles)),
+    groups: z.array(z.string()),
+    createdAt: instant,
+    disabledAt: instant.nullable().describe('Since when they may do nothing; null: they may'),
+  })
+  .meta({ id: 'PrincipalState' })
 
 export function toPrincipalOutput(principal: StoredPrincipal): z.infer<typeof principalShape> {
   return {

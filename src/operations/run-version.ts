@@ -115,7 +115,9 @@ export async function runVersion(
     selection,
     inputSources: filled.sources,
   }
-  if (await startAndRun(app, db, plan, execution, { onSteps: caller.onSteps, inputRecord })) {
+  const { onStarted, onSteps, isStopping } = caller
+  const extras = { onStarted, onSteps, inputRecord, ...(isStopping && { isStopping }) }
+  if (await startAndRun(app, db, plan, execution, extras)) {
     return readRun(context, executionId)
   }
   // Another request with the key came first by a moment.

@@ -28,10 +28,15 @@ export const simulationReport = z.object({
       name: z.string(),
       ok: z.boolean(),
       problems: z.array(problem).describe('What of it does not fit the playbook; it was not run'),
-      differences: z.array(z.custom<Difference>()).describe('In what it is not as expected'),
-      stop: z.custom<Stop | null>().describe('Why it came to no end'),
+      differences: z
+        .array(z.custom<Difference>().meta({ type: 'object' }))
+        .describe('In what it is not as expected'),
+      stop: z
+        .custom<Stop | null>()
+        .meta({ type: ['object', 'null'] })
+        .describe('Why it came to no end'),
       end: z.enum(ends).nullable(),
-      reason: z.custom<ReasonCode | null>(),
+      reason: z.custom<ReasonCode | null>().meta({ type: ['string', 'null'] }),
       text: z.string().nullable(),
       path: z.array(z.string()).describe('The steps that ran, in order'),
       result: anyJson,

@@ -48,7 +48,9 @@ export const detach = z
 /** Any value of a record. */
 export const anyJson = z.custom<Json>()
 
-export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be a JSON object')
+export const jsonObject = z
+  .custom<JsonObject>(isJsonObject, 'must be a JSON object')
+  .meta({ type: 'object' })
 
 export const ticket = z
   .strictObject({
@@ -77,14 +79,27 @@ export const nextCursor = z
   .describe('Give it as `cursor` for the next page; null: none')
 
 /** Why a run ended as it did, as `Reason` of src/domain/escalation.ts; null when it resolved. */
-export const reason = z.custom<Reason | null>()
+export const reason = z.custom<Reason | null>().meta({
+  type: ['object', 'null'],
+  properties: {
+    code: { type: 'string' },
+    message: { type: 'string' },
+    stepKey: { type: 'string' },
+  },
+  required: ['code', 'message'],
+})
 
 function idOf<K extends 'execution' | 'escalation' | 'backtest' | 'schedule'>(
   kind: K,
   example: string,
 ): z.ZodType<Id<K>> {
-  return z.custom<Id<K>>(
-    (value) => typeof value === 'string' && isId(kind, value),
-    `must be the id of ${kind.startsWith('e') ? 'an' : 'a'} ${kind}, ${example}`,
-  )
+  return z
+    .custom<Id<K>>(
+      (value) => typeof value === 'string' && isId(kind, value),
+      `must be the id of ${kind.startsWith('e') ? 'an' : 'a'} ${kind}, ${example}`,
+    )
+    .meta({
+      type: 'string',
+      description: `The id of ${kind.startsWith('e') ? 'an' : 'a'} ${kind}, ${example}`,
+    })
 }

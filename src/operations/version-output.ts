@@ -27,17 +27,23 @@ export const versionListItem = z.object({
 })
 
 /** What an operation that changes a version answers. */
-export const versionState = versionListItem.extend({ findings: z.array(findingShape) })
+export const versionState = versionListItem
+  .extend({ findings: z.array(findingShape) })
+  .meta({ id: 'VersionState' })
 
-export const versionOutput = versionState.extend({
-  definition: z.custom<ProcedureVersion['definition']>(),
-  summary: z.string(),
-  toolContracts: z.record(z.string(), z.string()),
-  source: z
-    .string()
-    .nullable()
-    .describe('The text that it was written as, with its comments; null where it came as a value'),
-})
+export const versionOutput = versionState
+  .extend({
+    definition: z.custom<ProcedureVersion['definition']>().meta({ type: 'object' }),
+    summary: z.string(),
+    toolContracts: z.record(z.string(), z.string()),
+    source: z
+      .string()
+      .nullable()
+      .describe(
+        'The text that it was written as, with its comments; null where it came as a value',
+      ),
+  })
+  .meta({ id: 'Version' })
 
 export function toVersionListItem(version: VersionListItem): z.infer<typeof versionListItem> {
   return {

@@ -10,7 +10,7 @@ import {
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { lockDataFolder } from '../../src/db/data-folder-lock.ts'
+import { announceServer, findServer, lockDataFolder } from '../../src/db/data-folder-lock.ts'
 import { startProcess } from '../support/processes.ts'
 
 let folder = ''
@@ -37,7 +37,7 @@ function writeLock(holder: Record<string, unknown>): void {
 
 /** What this process writes of itself. */
 function lockedHere(): Record<string, unknown> {
-  const unlock = lockDataFolder(folder, null)
+  const unlock = lockDataFolder(folder)
   const holder = JSON.parse(readFileSync(lockFile(), 'utf8'))
   unlock()
   return holder
@@ -45,18 +45,20 @@ function lockedHere(): Record<string, unknown> {
 
 describe('the lock of a data folder', () => {
   it('is a file while it is held, and gone after', () => {
-    const unlock = lockDataFolder(folder, null)
+    const unlock = lockDataFolder(folder)
     const during = JSON.parse(readFileSync(lockFile(), 'utf8'))
     unlock()
 
-    expect(during).toMatchObject({ pid: process.pid, host: hostname(), address: null })
+    expect(during).toMatchObject({ pid: process.pid, host: hostname(), server: null })
     expect(existsSync(lockFile())).toBe(false)
   })
 
   it('is refused while a living process has it, which is named with what to do', () => {
-    const unlock = lockDataFolder(folder, 'http://127.0.0.1:7070')
+    const unlock = lockDataFolder(folder)
+    announceServer(folder, { address: 'http://127.0.0.1:7070', token: 'secret' })
+    expect(findServer(folder)).toEqual({ address: 'http://127.0.0.1:7070', token: 'secret' })
 
-    expect(() => lockDataFolder(folder, null)).toThrow(
+    expect(() => lockDataFolder(folder)).toThrow(
       new RegExp(
         `^The data folder ${folder} is in use by process ${process.pid}, which serves http://127.0.0.1:7070, since .*Z\\. One process at a time can open it: stop that one, use it instead, or set DATABASE_URL`,
       ),
@@ -67,7 +69,7 @@ describe('the lock of a data folder', () => {
   it('is taken over from a process that is gone', () => {
     writeLock({})
 
-    lockDataFolder(folder, null)
+    lockDataFolder(folder)
 
     expect(JSON.parse(readFileSync(lockFile(), 'utf8')).pid).toBe(process.pid)
   })
@@ -75,7 +77,7 @@ describe('the lock of a data folder', () => {
   it.skipIf(!existsSync('/proc'))('is taken over when its pid belongs to a later process', () => {
     writeLock({ pid: process.pid, processStart: 'long before' })
 
-    lockDataFolder(folder, null)
+    lockDataFolder(folder)
 
     expect(JSON.parse(readFileSync(lockFile(), 'utf8')).processStart).not.toBe('long before')
   })
@@ -83,14 +85,14 @@ describe('the lock of a data folder', () => {
   it('is never taken from another machine, whose processes cannot be seen', () => {
     writeLock({ host: 'another-machine' })
 
-    expect(() => lockDataFolder(folder, null)).toThrow(/on the machine another-machine.*remove/)
+    expect(() => lockDataFolder(folder)).toThrow(/on the machine another-machine.*remove/)
   })
 
   it.skipIf(!existsSync('/proc'))('is never taken from another container on this machine', () => {
     const { bootId } = lockedHere()
     writeLock({ bootId, pidNamespace: 'pid:[1]' })
 
-    expect(() => lockDataFolder(folder, null)).toThrow(/remove/)
+    expect(() => lockDataFolder(folder)).toThrow(/remove/)
   })
 
   it.skipIf(!existsSync('/proc'))('is taken over from before the machine was started', () => {
@@ -98,7 +100,7 @@ describe('the lock of a data folder', () => {
     // The pid and its start may be anybody's by now; the boot says that whoever had the lock is gone.
     writeLock({ pid: process.pid, processStart: null, bootId: 'an earlier one', pidNamespace })
 
-    lockDataFolder(folder, null)
+    lockDataFolder(folder)
 
     expect(JSON.parse(readFileSync(lockFile(), 'utf8')).bootId).not.toBe('an earlier one')
   })
@@ -106,11 +108,11 @@ describe('the lock of a data folder', () => {
   it('is never taken when it cannot be read', () => {
     writeFileSync(lockFile(), 'half a fi')
 
-    expect(() => lockDataFolder(folder, null)).toThrow(/not readable.*remove that file/)
+    expect(() => lockDataFolder(folder)).toThrow(/not readable.*remove that file/)
   })
 
   it('is not given back by one that has lost it', () => {
-    const unlock = lockDataFolder(folder, null)
+    const unlock = lockDataFolder(folder)
     writeLock({ pid: 1 })
 
     unlock()
@@ -121,11 +123,11 @@ describe('the lock of a data folder', () => {
   it('is free again after a process died while it took a lock over', () => {
     writeLock({})
     mkdirSync(`${lockFile()}.takeover`)
-    expect(() => lockDataFolder(folder, null)).toThrow('Try again in a moment.')
+    expect(() => lockDataFolder(folder)).toThrow('Try again in a moment.')
     const later = Date.now() / 1000 - 60
     utimesSync(`${lockFile()}.takeover`, later, later)
 
-    lockDataFolder(folder, null)
+    lockDataFolder(folder)
 
     expect(existsSync(`${lockFile()}.takeover`)).toBe(false)
   })

@@ -2,7 +2,7 @@ import { openDatabase } from '../../src/db/connect.ts'
 
 // A process that opens a data folder, commits a tenant, says so, and goes on until it is killed.
 const [folder = '', tenantId = ''] = process.argv.slice(2)
-const database = await openDatabase({ dataDir: folder, address: 'http://127.0.0.1:7070' })
+const database = await openDatabase({ dataDir: folder })
 await database
   .forTenant(tenantId)
   .kysely.insertInto('tenants')

@@ -5,7 +5,7 @@ import { isServiceError } from '../../src/domain/errors.ts'
 const [folder = ''] = process.argv.slice(2)
 process.stdin.once('data', () => {
   try {
-    lockDataFolder(folder, null)
+    lockDataFolder(folder)
     process.stdout.write('locked\n')
   } catch (error) {
     process.stdout.write(`${isServiceError(error) ? error.code : String(error)}\n`)

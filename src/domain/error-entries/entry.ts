@@ -14,6 +14,8 @@ export type ErrorKind =
   | 'forbidden'
   | 'unauthenticated'
   | 'too_large'
+  | 'method_not_allowed'
+  | 'unsupported_media'
   | 'unavailable'
   | 'internal'
 

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { type AppContext, announceFolderServer } from '../context.ts'
+import { isServiceError, ServiceError } from '../domain/errors.ts'
+import { createHttpServer } from '../http/server.ts'
+import { makeFirstKey } from '../operations/first-key.ts'
+import { startWorking } from '../operations/work.ts'
+import type { Command } from './command.ts'
+import { examinePlaybooks } from './doctor.ts'
+import { carryOnLeft } from './left-runs.ts'
+import { localPerson, type Shell } from './shell.ts'
+
+export const serve: Command = {
+  path: 'serve',
+  summary: 'Open the HTTP door, and work on runs, until it is stopped',
+  options: [
+    {
+      usage: '--host <HOST>',
+      text: 'the address to listen at (default: STEPWARDEN_HOST, else 127.0.0.1)',
+    },
+    {
+      usage: '--port <PORT>',
+      text: 'the port, 0 for any that is free (default: STEPWARDEN_PORT, else 7420)',
+    },
+    { usage: '--concurrency <N>', text: 'how many runs at once it works on, from 1 (default 16)' },
+    { usage: '--no-work', text: 'leave the runs that nobody has to workers' },
+  ],
+  notes: `/docs describes the API, /openapi.json the same for programs. Every request shows a key: 'stepwarden keys create' makes one. On
+a new data folder the first admin and their key are made, and the key is shown this once.
+
+It speaks plain HTTP: what comes from other machines belongs behind a proxy that does TLS. Any number of processes may serve
+one PostgreSQL. Ctrl-C or SIGTERM takes no more requests, ends event streams, lets each run finish the step that it is at,
+and gives the runs back. A second one ends it at once, and loses nothing either.`,
+  async run(shell, given) {
+    const { terminal, config } = shell
+    const interrupted = shell.untilInterrupted()
+    const app = await Promise.race([shell.app(), interrupted])
+    if (app === undefined) {
+      return { output: { address: null }, screen: 'Stopped before it was there.' }
+    }
+    const { status, text } = await examinePlaybooks(shell, app)
+    if (status === 'fail') terminal.notice(`Look out: ${text}.`)
+    const { host, port, corsOrigins, trustedProxies } = config.http
+    const token = randomBytes(32).toString('base64url')
+    const door = await createHttpServer(app, {
+      database: config.database,
+      corsOrigins,
+      trustedProxies,
+      ...(app.database.kind === 'pglite' && {
+        local: { token, person: localPerson(config.tenantId) },
+      }),
+    })
+    const at = { host: given.find('host') ?? host, port: given.number('port') ?? port }
+    const address = await listen(door, at)
+    await carryOnLeft(shell)
+    announceFolderServer(config.database, { address: localAddress(address), token })
+    const working = given.has('no-work')
+      ? undefined
+      : startWorking(app, { concurrency: given.number('concurrency') })
+    await tellFirstKey(shell, app)
+    terminal.notice(
+      `Stepwarden serves ${address}, and describes itself at ${address}/docs. Ctrl-C stops it.`,
+    )
+    await interrupted
+    await Promise.all([door.close(), working?.stop()])
+    return {
+      output: { address },
+      screen: 'Stopped. What was accepted is answered, or in the record.',
+    }
+  },
+}
+
+/** Where a command of this machine reaches what listens at all addresses. */
+function localAddress(address: string): string {
+  return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+}
+
+async function listen(
+  door: Awaited<ReturnType<typeof createHttpServer>>,
+  at: { readonly host: string; readonly port: number },
+): Promise<string> {
+  try {
+    return await door.listen(at)
+  } catch (error) {
+    if (isServiceError(error)) throw error
+    const problem = error instanceof Error ? error.message : String(error)
+    throw new ServiceError('ADDRESS_UNUSABLE', { ...at, problem }, { cause: error })
+  }
+}
+
+/** On an embedded folder nobody else could make one. It goes to the terminal and nowhere else. */
+async function tellFirstKey(shell: Shell, app: AppContext): Promise<void> {
+  const key = await makeFirstKey(app, await shell.principal(app))
+  if (key === undefined) return
+  shell.terminal.notice(
+    `The first admin is '${key.principalId}'. Their key, which is shown this once:\n\n  ${key.key}\n`,
+  )
+}

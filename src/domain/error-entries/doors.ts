@@ -1,0 +1,53 @@
+import { count, define, type Problems, problemLines } from './entry.ts'
+
+/** What a request over HTTP may have wrong before any operation sees it. */
+export const doors = {
+  ADDRESS_UNUSABLE: define<{ host: string; port: number; problem: string }>(
+    'unavailable',
+    (d) =>
+      `Nothing can be served at ${d.host}, port ${d.port}: ${d.problem}. Give another with --host and --port, or set STEPWARDEN_HOST and STEPWARDEN_PORT.`,
+  ),
+  SERVER_SILENT: define<{ address: string }>(
+    'unavailable',
+    (d) =>
+      `The process that serves this data folder at ${d.address} does not answer. What it was doing is in the record; try again, or restart it.`,
+    { retryable: true },
+  ),
+  ROUTE_NOT_FOUND: define<{ method: string; path: string }>(
+    'not_found',
+    (d) => `There is nothing at ${d.method} ${d.path}. /openapi.json lists what there is.`,
+  ),
+  METHOD_NOT_ALLOWED: define<{ method: string; path: string; allowed: readonly string[] }>(
+    'method_not_allowed',
+    (d) => `${d.path} does not take ${d.method}. It takes ${d.allowed.join(', ')}.`,
+  ),
+  HTTP_INVALID: define<Problems>(
+    'invalid',
+    (d) => `The HTTP request has ${count(d.problems)}:${problemLines(d.problems)}`,
+  ),
+  CREDENTIAL_MISSING: define<Record<string, never>>(
+    'unauthenticated',
+    () => "The request shows no credential. Send 'Authorization: Bearer KEY'; an admin makes keys.",
+  ),
+  BODY_TOO_LARGE: define<{ maxBytes: number }>(
+    'too_large',
+    (d) =>
+      `The body of the request has more than ${d.maxBytes} bytes, which is the most it may have.`,
+  ),
+  MEDIA_TYPE_UNSUPPORTED: define<Record<string, never>>(
+    'unsupported_media',
+    () =>
+      "The body of the request is not marked as JSON. Send it with 'Content-Type: application/json'.",
+  ),
+  PRECONDITION_MISSING: define<{ header: string }>(
+    'precondition_required',
+    (d) =>
+      `The request has no ${d.header} header. Read the draft first, and send its ETag: so nobody's edit is overwritten unseen.`,
+  ),
+  STREAMS_EXHAUSTED: define<{ max: number }>(
+    'unavailable',
+    (d) =>
+      `${d.max} event streams are open, the most that this process serves. Close one, or try again later.`,
+    { retryable: true },
+  ),
+} as const

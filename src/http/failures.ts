@@ -1,0 +1,79 @@
+import type { Socket } from 'node:net'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { DatabaseConfig } from '../config/config.ts'
+import { type AppContext, explainFailure } from '../context.ts'
+import { isServiceError, ServiceError } from '../domain/errors.ts'
+import { problemType, toProblem } from './problem.ts'
+import { maxBodyBytes } from './read-body.ts'
+import { methodsAt } from './routes.ts'
+
+/** Every failure leaves as a problem document that says nothing of SQL, of stacks or of secrets. */
+export function answerFailure(
+  app: AppContext,
+  database: DatabaseConfig,
+  error: unknown,
+  requestId: string,
+  reply: FastifyReply,
+): void {
+  const known = toServiceError(explainFailure(error, database))
+  if (known.code === 'INTERNAL') {
+    app.log.error({ err: error, requestId }, 'a request has failed unexpectedly')
+  }
+  const problem = toProblem(known, requestId)
+  if (problem.status === 401) reply.header('www-authenticate', 'Bearer realm="stepwarden"')
+  if (isServiceError(known, 'METHOD_NOT_ALLOWED')) {
+    reply.header('allow', known.details.allowed.join(', '))
+  }
+  reply.code(problem.status).type(problemType).send(JSON.stringify(problem))
+}
+
+/** What is nowhere, or takes other methods. */
+export function answerUnknownPaths(server: FastifyInstance): void {
+  server.setNotFoundHandler(async ({ method, url }) => {
+    const [path = '/'] = url.split('?')
+    const allowed = methodsAt(path)
+    if (allowed.length > 0) throw new ServiceError('METHOD_NOT_ALLOWED', { method, path, allowed })
+    throw new ServiceError('ROUTE_NOT_FOUND', { method, path })
+  })
+}
+
+/** Fastify's own refusals in our terms; of whatever else nothing is told. */
+function toServiceError(error: unknown): ServiceError {
+  if (isServiceError(error)) return error
+  const { code, message, statusCode } = Object(error) as Partial<Record<string, unknown>>
+  const options = { cause: error }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new ServiceError('BODY_TOO_LARGE', { maxBytes: maxBodyBytes }, options)
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new ServiceError('MEDIA_TYPE_UNSUPPORTED', {}, options)
+  }
+  const isFastify = typeof code === 'string' && code.startsWith('FST_')
+  if (isFastify && typeof statusCode === 'number' && statusCode < 500) {
+    return new ServiceError(
+      'HTTP_INVALID',
+      { problems: [{ path: '', message: String(message) }] },
+      options,
+    )
+  }
+  return new ServiceError('INTERNAL', {}, options)
+}
+
+/** What is no HTTP at all, or came too slowly, has no request that could be answered as others are. */
+export function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const [status, title] =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? ['408 Request Timeout', 'The request did not come in time']
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? ['431 Request Header Fields Too Large', 'The headers are too large']
+        : ['400 Bad Request', 'This is no HTTP request']
+  const problem = JSON.stringify({
+    type: 'about:blank',
+    title,
+    status: Number.parseInt(status, 10),
+  })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: ${problemType}\r\nContent-Length: ${problem.length}\r\nConnection: close\r\n\r\n${problem}`,
+  )
+}

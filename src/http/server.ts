@@ -1,0 +1,167 @@
+import type { Server } from 'node:http'
+import compress from '@fastify/compress'
+import cors from '@fastify/cors'
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import type { DatabaseConfig } from '../config/config.ts'
+import type { AppContext } from '../context.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { newId } from '../domain/ids.ts'
+import type { Principal } from '../domain/principal.ts'
+import { authenticate } from '../operations/authenticate.ts'
+import { addDocumentation } from './documentation.ts'
+import type { Door } from './door.ts'
+import { addEventStreams } from './events.ts'
+import { answerFailure, answerUnknownPaths, refuseBroken } from './failures.ts'
+import { addHealth } from './health.ts'
+import { addLocalDoor, type LocalAccess } from './local-door.ts'
+import { maxBodyBytes, readJsonBody } from './read-body.ts'
+import { responder } from './respond.ts'
+import { routes } from './routes.ts'
+
+export interface HttpOptions {
+  /** Named where it cannot be reached. */
+  readonly database: DatabaseConfig
+  /** Origins of web pages that may call; default none. */
+  readonly corsOrigins?: readonly string[] | undefined
+  /** Addresses of proxies whose `X-Forwarded-For` is believed; default none. */
+  readonly trustedProxies?: readonly string[] | undefined
+  /** For the commands of this machine, where they cannot open the data folder beside this process. */
+  readonly local?: LocalAccess
+}
+
+export interface HttpServer {
+  /** Node's own, for those who open another door beside this one. */
+  readonly server: Server
+  /** Resolves with the address once requests are taken: `http://127.0.0.1:8080`. */
+  listen(at: { readonly host: string; readonly port: number }): Promise<string>
+  /** Takes no more requests, ends event streams, answers what was accepted, and resolves when all of it is done. */
+  close(): Promise<void>
+}
+
+/**
+ * The HTTP door: every operation of the registry under `/v1`, event streams, documentation and health. Without a credential
+ * it answers the last two alone.
+ */
+export async function createHttpServer(app: AppContext, options: HttpOptions): Promise<HttpServer> {
+  const proxies = options.trustedProxies ?? []
+  const server = fastify({
+    bodyLimit: maxBodyBytes,
+    trustProxy: proxies.length > 0 && [...proxies],
+    genReqId: ({ headers }) => requestId(headers['x-request-id'], app.clock.now()),
+    requestTimeout: 30_000,
+    keepAliveTimeout: 65_000,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 500 },
+    http: { headersTimeout: 10_000, maxHeaderSize: 16_384 },
+    clientErrorHandler: refuseBroken,
+    frameworkErrors: (error, { id }, reply) =>
+      answerFailure(app, options.database, error, id, reply),
+  })
+  const background = new Set<Promise<unknown>>()
+  let isStopping = false
+  const door: Door = {
+    app,
+    identify: ({ headers: { authorization } }) => authenticate(app, credentialOf(authorization)),
+    isStopping: () => isStopping,
+    inBackground(work) {
+      const settled = work.catch(() => {}).finally(() => background.delete(settled))
+      background.add(settled)
+    },
+  }
+  server.decorateRequest('principal')
+  server.addHook('preClose', async () => {
+    isStopping = true
+  })
+  server.addHook('onRequest', async ({ id }, reply) => {
+    reply.headers({ ...securityHeaders, 'x-request-id': id })
+  })
+  server.setErrorHandler((error, { id }, reply) =>
+    answerFailure(app, options.database, error, id, reply),
+  )
+  answerUnknownPaths(server)
+  takeJsonAlone(server)
+  await server.register(cors, {
+    origin: [...(options.corsOrigins ?? [])],
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: takenHeaders,
+    exposedHeaders: answeredHeaders,
+    maxAge: 600,
+  })
+  await server.register(compress, { threshold: 1024, encodings: ['br', 'gzip'] })
+  for (const route of routes) {
+    const respond = responder(route)
+    server.route({
+      method: route.method,
+      url: `/v1${route.path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+      // Before the body is read: strangers are not listened to.
+      async onRequest(request) {
+        request.setDecorator('principal', await door.identify(request))
+      },
+      async handler(request, reply) {
+        const principal = request.getDecorator<Principal>('principal')
+        const caller = { principal, origin: 'http', isStopping: door.isStopping } as const
+        return respond(door, caller, request, reply)
+      },
+    })
+  }
+  if (options.local !== undefined) addLocalDoor(server, door, options.local)
+  addEventStreams(server, door)
+  addHealth(server, door)
+  addDocumentation(server)
+  return {
+    server: server.server,
+    listen: (at) => server.listen(at),
+    async close() {
+      await server.close()
+      await Promise.all(background)
+    },
+  }
+}
+
+const takenHeaders = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'last-event-id',
+  'prefer',
+  'x-request-id',
+]
+const answeredHeaders = ['etag', 'location', 'preference-applied', 'retry-after', 'x-request-id']
+
+const securityHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+/** The client's own id of the request where it has one that can stand in a log, else a new one. */
+function requestId(given: string | readonly string[] | undefined, now: number): string {
+  return typeof given === 'string' && /^[\w.:-]{1,64}$/.test(given) ? given : newId('request', now)
+}
+
+/** `Authorization: Bearer KEY` is the one way to show who calls. */
+function credentialOf(authorization: string | undefined): string {
+  const [, credential] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
+  if (credential === undefined) throw new ServiceError('CREDENTIAL_MISSING', {})
+  return credential
+}
+
+function takeJsonAlone(server: FastifyInstance): void {
+  const parse = server.getDefaultJsonParser('error', 'error')
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) =>
+      readJsonBody(bytes, (text) => {
+        let value: unknown
+        parse(request, text, (error, parsed) => {
+          if (error) throw error
+          value = parsed
+        })
+        return value
+      }),
+  )
+}

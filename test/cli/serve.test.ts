@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { readEvents } from '../support/sse.ts'
+import { jsonValues, type Running, runCli, startCli, temporaryFolder } from './run-cli.ts'
+
+const folder = temporaryFolder()
+
+interface Served extends Running {
+  readonly url: string
+  /** What was said while it started. */
+  readonly said: string
+}
+
+async function serve(dataDir: string, ...words: string[]): Promise<Served> {
+  const running = startCli(['serve', '--port', '0', ...words], { dataDir })
+  let said = ''
+  running.child.stderr?.on('data', (text) => {
+    said += text
+  })
+  onTestFinished(() => {
+    running.child.kill('SIGKILL')
+  })
+  await running.says('Ctrl-C stops it')
+  const url = /serves (http:\S+),/.exec(said)?.[1] ?? ''
+  return { ...running, url, said }
+}
+
+/** The example of a page that calls `path`, its variables filled in, as a request. */
+function exampleOf(
+  page: string,
+  path: string,
+  values: Readonly<Record<string, string>>,
+): [string, RequestInit] {
+  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
+  const block = [...text.matchAll(/```sh\n(.*?)```/gs)]
+    .map(([, code]) => code ?? '')
+    .find((code) => code.includes(path))
+  if (block === undefined) throw new Error(`${page} has no example of ${path}`)
+  const filled = block.replaceAll(/\$(\w+)/g, (_, name: string) => values[name] ?? '')
+  const [, url = ''] = /(http:\/\/\S+)/.exec(filled) ?? []
+  const headers = [...filled.matchAll(/-H "?'?([\w-]+): ([^"']+)["']/g)].map(
+    ([, name, value]) => [name ?? '', value ?? ''] as [string, string],
+  )
+  const [, body] = /-d '(.*)'/.exec(filled) ?? []
+  return [url, { headers, ...(body !== undefined && { method: 'POST', body }) }]
+}
+
+test('a ticket is resolved and followed as the page says it, and the first key is shown once', async () => {
+  const dataDir = join(folder, 'first')
+  await runCli(['procedures', 'seed'], { dataDir })
+  const first = await serve(dataDir)
+  const [key = ''] = /sw_default_\S+/.exec(first.said) ?? []
+  const [url, init] = exampleOf('http.md', '/v1/resolve', { KEY: key })
+  expect(url).toBe('http://127.0.0.1:7420/v1/resolve')
+  const resolved = await fetch(url.replace('http://127.0.0.1:7420', first.url), init)
+  expect(resolved.status).toBe(200)
+  const { execution, reply } = Object(await resolved.json())
+  expect(execution.outcome).toBe('resolved')
+  const [events] = exampleOf('http.md', '/events', { KEY: key, ID: execution.id })
+  const told = await readEvents(events.replace('http://127.0.0.1:7420', first.url), { key })
+  expect(told.find(({ event }) => event === 'reply')?.data.text).toBe(reply.text)
+  first.child.kill('SIGTERM')
+  expect(await first.ended).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('Stopped.'),
+  })
+
+  const second = await serve(dataDir)
+  expect(second.said).not.toContain('sw_')
+  const again = await fetch(`${second.url}/v1/stats`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  expect(again.status).toBe(200)
+})
+
+test('commands go through the process that has the folder open', async () => {
+  const dataDir = join(folder, 'shared')
+  await runCli(['procedures', 'seed'], { dataDir })
+  const served = await serve(dataDir)
+  const run = async (...words: string[]) => {
+    const { exitCode, stdout, stderr } = await runCli([...words, '--json'], { dataDir })
+    return { exitCode, stderr, output: jsonValues(stdout)[0] as Record<string, unknown> }
+  }
+  const resolved = await run('resolve', 'I was charged twice for TXN-DUP-002')
+  expect(resolved).toMatchObject({ exitCode: 0, output: { execution: { outcome: 'resolved' } } })
+  const listed = await run('executions', 'list')
+  expect(listed.output).toMatchObject({ items: [{ status: 'completed' }] })
+  const missing = await run('procedures', 'show', 'NOT_THERE')
+  expect(missing.exitCode).toBe(3)
+  expect(JSON.parse(missing.stderr)).toMatchObject({
+    code: 'PROCEDURE_NOT_FOUND',
+    details: { procedureKey: 'NOT_THERE' },
+  })
+  const refused = await runCli(['stats', '--json'], {
+    dataDir,
+    environment: { STEPWARDEN_KEY: `sw_default_${'x'.repeat(43)}` },
+  })
+  expect([refused.exitCode, JSON.parse(refused.stderr).code]).toEqual([5, 'KEY_REFUSED'])
+
+  // Nobody else comes in that way.
+  for (const authorization of ['Bearer ', `Bearer ${'a'.repeat(43)}`]) {
+    const answer = await fetch(`${served.url}/local/getStats`, {
+      method: 'POST',
+      headers: { authorization },
+    })
+    expect(answer.status).toBe(401)
+  }
+  served.child.kill('SIGKILL')
+  await served.ended
+  expect((await run('stats')).exitCode).toBe(0)
+})
+
+test('a port that is taken is told of', async () => {
+  const first = await serve(join(folder, 'one'))
+  const port = new URL(first.url).port
+  const { exitCode, stderr } = await runCli(['serve', '--port', port], {
+    dataDir: join(folder, 'two'),
+  })
+  expect(exitCode).toBe(6)
+  expect(stderr).toContain(`Nothing can be served at 127.0.0.1, port ${port}`)
+})
