@@ -41,6 +41,8 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'library.ts': [...foundations, 'context.ts', 'operations'],
   http: [...foundations, 'context.ts', 'operations', 'db/service-version.ts'],
   mcp: [...foundations, 'context.ts', 'operations'],
+  // What a program elsewhere has of us: the contract, and no service.
+  client: ['domain', 'http/places.ts', 'library.ts', 'operations'],
   // `serve` opens the other doors.
   // `doctor` looks beneath the operations, at the database itself.
   // `check`, `simulate` and `diff` look at files alone, with no service behind them.
@@ -60,7 +62,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The entry files, which wire the parts together and may import anything of ours. */
-const entryFiles = ['src/index.ts', 'src/cli/main.ts', 'src/cli/parts.ts']
+const entryFiles = ['src/index.ts', 'src/client/index.ts', 'src/cli/main.ts', 'src/cli/parts.ts']
 
 /** With domain, checks, diff and simulation, the roots of the pure code: every file that they import is held to be as pure as they are. */
 const pureExecutorFiles = ['plan', 'decide', 'apply', 'replay'].map((n) => `src/executor/${n}.ts`)

@@ -1,5 +1,6 @@
 import { type ErrorCode, errorCodes } from '../domain/errors.ts'
 import { commonErrors } from '../operations/define.ts'
+import { headerOfField, takesQuery } from './places.ts'
 import { problemType, statusOfKind } from './problem.ts'
 import { isStart, successStatus } from './respond.ts'
 import { eventsPath, type Route, routes } from './routes.ts'
@@ -78,17 +79,13 @@ const tags = [
 function toOperation(route: Route): OpenApiOperation {
   const { method, operation, pathFields } = route
   const { properties, required, schema } = inputSchema(operation)
-  const inQuery = method === 'GET' || method === 'DELETE'
-  const headerOf = new Map([
-    ['idempotencyKey', 'Idempotency-Key'],
-    ['revision', 'If-Match'],
-  ])
+  const inQuery = takesQuery(method)
   const parameters: Schema[] = []
   const rest: Record<string, unknown> = {}
   for (const [name, property] of Object.entries(properties)) {
     const { description, ...found } = property
     const about = description === undefined ? {} : { description }
-    const header = headerOf.get(name)
+    const header = headerOfField.get(name)
     if (pathFields.includes(name)) {
       parameters.push({ name, in: 'path', required: true, ...about, schema: found })
     } else if (header !== undefined) {

@@ -1,5 +1,6 @@
 import { ServiceError } from '../domain/errors.ts'
 import type { Problem } from '../domain/problem.ts'
+import { headerOfField, takesQuery } from './places.ts'
 import type { Route } from './routes.ts'
 import { inputSchema, type ObjectSchema, type PropertySchema } from './schemas.ts'
 
@@ -14,12 +15,6 @@ export interface RequestParts {
 
 export type ReadInput = (parts: RequestParts) => Readonly<Record<string, unknown>>
 
-/** Headers that stand for a field of the input. */
-const headerFields = [
-  { header: 'idempotency-key', name: 'Idempotency-Key', field: 'idempotencyKey' },
-  { header: 'if-match', name: 'If-Match', field: 'revision' },
-] as const
-
 /**
  * Makes the reader of a route's requests: what the raw input of its operation is. It judges no value, but for what only this
  * door knows: where each field has to come from.
@@ -29,8 +24,8 @@ const headerFields = [
  */
 export function inputReader({ method, operation, pathFields }: Route): ReadInput {
   const schema = inputSchema(operation)
-  const inQuery = method === 'GET' || method === 'DELETE'
-  const headers = headerFields.filter(({ field }) => field in schema.properties)
+  const inQuery = takesQuery(method)
+  const headers = [...headerOfField].filter(([field]) => field in schema.properties)
   return ({ params, query, body, headers: given }) => {
     const problems: Problem[] = []
     const rest = inQuery ? readQuery(schema, query) : readBody(body)
@@ -48,8 +43,8 @@ export function inputReader({ method, operation, pathFields }: Route): ReadInput
       }
     }
     const fromHeaders: Record<string, unknown> = {}
-    for (const { header, name, field } of headers) {
-      const text = given[header]
+    for (const [field, name] of headers) {
+      const text = given[name.toLowerCase()]
       if (text === undefined) {
         if (field === 'revision') throw new ServiceError('PRECONDITION_MISSING', { header: name })
         continue

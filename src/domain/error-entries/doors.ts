@@ -13,6 +13,12 @@ export const doors = {
       `The process that serves this data folder at ${d.address} does not answer. What it was doing is in the record; try again, or restart it.`,
     { retryable: true },
   ),
+  ANSWER_UNUSABLE: define<{ status: number; found: string }>(
+    'unavailable',
+    (d) =>
+      `What answers is no Stepwarden, or stands before one: status ${d.status}, '${d.found}'. Check the URL, and what is between.`,
+    { retryable: true },
+  ),
   ROUTE_NOT_FOUND: define<{ method: string; path: string }>(
     'not_found',
     (d) => `There is nothing at ${d.method} ${d.path}. /openapi.json lists what there is.`,

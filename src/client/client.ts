@@ -1,0 +1,79 @@
+import { restoreError, type ServiceError } from '../domain/errors.ts'
+import { headerOfField, type Method, places, takesQuery } from '../http/places.ts'
+import type { Client } from '../library.ts'
+
+export interface ClientOptions {
+  /** Of the server: `https://stepwarden.example.com`. */
+  readonly url: string
+  /** An API key, or a function that answers the credential of the moment. */
+  readonly key: string | (() => string | Promise<string>)
+  /** In place of the global one. */
+  readonly fetch?: typeof fetch
+}
+
+/**
+ * The operations of a server, as `createStepwarden` has them of this process: the same names, input and output.
+ *
+ * @throws (each of them) ServiceError with the code and details that the server tells; `ANSWER_UNUSABLE` when what answers is no
+ *   Stepwarden. What the network says comes as it is: whether a change was made is not known then.
+ */
+export function connectStepwarden(options: ClientOptions): Client {
+  // Each entry is made from the place of its own name, which the compiler cannot follow through `fromEntries`.
+  return Object.fromEntries(
+    Object.entries(places).map(([name, place]) => [
+      name,
+      (input: Readonly<Record<string, unknown>> = {}) => call(options, firstOf(place), input),
+    ]),
+  ) as unknown as Client
+}
+
+function firstOf(place: string | readonly string[]): readonly [Method, string] {
+  const [method, path] = ([place].flat()[0] ?? '').split(' ')
+  return [method as Method, path ?? '']
+}
+
+async function call(
+  { url, key, fetch: ask = fetch }: ClientOptions,
+  [method, place]: readonly [Method, string],
+  input: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  const path = place.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
+    const value = rest.get(field)
+    rest.delete(field)
+    return encodeURIComponent(String(value))
+  })
+  const headers = new Headers({
+    accept: 'application/json',
+    authorization: `Bearer ${typeof key === 'string' ? key : await key()}`,
+  })
+  for (const [field, name] of headerOfField) {
+    if (!rest.has(field)) continue
+    headers.set(name, field === 'revision' ? `"${rest.get(field)}"` : String(rest.get(field)))
+    rest.delete(field)
+  }
+  const target = new URL(`v1${path}`, url.endsWith('/') ? url : `${url}/`)
+  let body: string | undefined
+  if (takesQuery(method)) {
+    for (const [name, value] of rest) {
+      for (const one of [value].flat()) target.searchParams.append(name, String(one))
+    }
+  } else {
+    headers.set('content-type', 'application/json')
+    body = JSON.stringify(Object.fromEntries(rest))
+  }
+  const response = await ask(target, { method, headers, ...(body !== undefined && { body }) })
+  const text = await response.text()
+  if (!response.ok) throw errorOf(response.status, text)
+  return JSON.parse(text)
+}
+
+/** The error that the server has told, or that something between has. */
+export function errorOf(status: number, text: string): ServiceError {
+  try {
+    const { code, details } = JSON.parse(text)
+    return restoreError(code, details)
+  } catch {
+    return restoreError('ANSWER_UNUSABLE', { status, found: text.slice(0, 200) })
+  }
+}
