@@ -37,6 +37,9 @@ export function answerUnknownPaths(server: FastifyInstance): void {
   })
 }
 
+/** A refusal may quote what it refuses. */
+const maxMessageLength = 300
+
 /** Fastify's own refusals in our terms; of whatever else nothing is told. */
 function toServiceError(error: unknown): ServiceError {
   if (isServiceError(error)) return error
@@ -52,7 +55,7 @@ function toServiceError(error: unknown): ServiceError {
   if (isFastify && typeof statusCode === 'number' && statusCode < 500) {
     return new ServiceError(
       'HTTP_INVALID',
-      { problems: [{ path: '', message: String(message) }] },
+      { problems: [{ path: '', message: String(message).slice(0, maxMessageLength) }] },
       options,
     )
   }
