@@ -32,6 +32,8 @@ interface MissingRow {
   readonly at: number
   /** The version that the event is about. */
   readonly versionId: string
+  /** Of a review: what it was said of. */
+  readonly digest: string | null
 }
 
 /**
@@ -42,6 +44,8 @@ export class ActReconciliation {
   readonly #header: HeaderLine
   readonly #rows = new Map<string, KnownRow>()
   readonly #contracts = new Set<string>()
+  /** What versions went live with. */
+  readonly #approved = new Set<string>()
   readonly #missing = new Map<string, MissingRow>()
   readonly #statuses = new Map<string, { readonly seq: number; readonly status: string }[]>()
   readonly #active = new Map<string, string>()
@@ -120,10 +124,13 @@ export class ActReconciliation {
   }
 
   /** Whether evidence that has no row of this must have one: of one run, the version and what was said of it. */
-  #isExpected(table: string, { seq, at, versionId }: MissingRow): boolean {
+  #isExpected(table: string, { seq, at, versionId, digest }: MissingRow): boolean {
     const { scope, asOf, madeAt } = this.#header
     if (scope === 'run') {
-      return table !== 'activations' && this.#rows.has(`procedure_versions/${versionId}`)
+      const isItsOwn = this.#rows.has(`procedure_versions/${versionId}`)
+      return table === 'reviews'
+        ? isItsOwn || this.#approved.has(String(digest))
+        : isItsOwn && table === 'procedure_versions'
     }
     const readUpTo = this.#readUpTo.get(table) ?? asOf
     // What was written before evidence of the first format was begun was there when it was read.
@@ -163,10 +170,12 @@ export class ActReconciliation {
     return table === 'activations' && actions?.has('version.activated') === true
   }
 
-  #takeRecord(key: string, value: Json, { seq, at, entityId }: AuditEvent): void {
+  #takeRecord(key: string, value: Json, event: AuditEvent): void {
+    const { seq, at, entityId, afterHash: digest } = event
     const known = this.#rows.get(key)
     if (known === undefined) {
-      if (!this.#missing.has(key)) this.#missing.set(key, { seq, at, versionId: entityId ?? '' })
+      if (this.#missing.has(key)) return
+      this.#missing.set(key, { seq, at, versionId: entityId ?? '', digest })
     } else if (seq <= known.asOf) {
       known.acted = { hash: String(value), seq }
     }
@@ -198,6 +207,7 @@ export class ActReconciliation {
   #checkVersion(id: string, row: RecordRow): readonly EvidenceProblem[] {
     const problems: EvidenceProblem[] = []
     const found = { table: 'procedure_versions', id }
+    if (typeof row.approval_digest === 'string') this.#approved.add(row.approval_digest)
     if (hashOf(row.definition) !== row.definition_hash) {
       problems.push({ ...found, problem: 'Its definition does not have its definition hash.' })
     }

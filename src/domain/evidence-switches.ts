@@ -1,6 +1,7 @@
 import type { AuditEvent } from './audit.ts'
+import { canonicalJson } from './canonical.ts'
 import type { EvidenceProblem } from './evidence-acts.ts'
-import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import type { RecordRow } from './record.ts'
 
 interface KnownSwitch {
@@ -12,6 +13,7 @@ interface KnownSwitch {
 interface ToldSwitch {
   readonly seq: number
   readonly reason: Json
+  /** The canonical text of whoever did it. */
   readonly by: string
   lifted: { readonly seq: number; readonly by: string } | undefined
 }
@@ -36,15 +38,15 @@ export class SwitchReconciliation {
     listOf(this.#known, `${row.kind} ${row.name}`).push({ row, asOf })
   }
 
-  takeEvent({ action, entityKind, seq, actorId }: AuditEvent, details: JsonObject): void {
+  takeEvent({ action, entityKind, seq, actor }: AuditEvent, details: JsonObject): void {
     if (!actions.has(action)) return
     const list = listOf(this.#told, `${entityKind} ${details.procedureKey ?? details.tool}`)
     if (action.endsWith('.stopped')) {
-      list.push({ seq, reason: details.reason ?? null, by: actorId, lifted: undefined })
+      list.push({ seq, reason: details.reason ?? null, by: actor, lifted: undefined })
       return
     }
     const last = list.at(-1)
-    if (last?.lifted === undefined && last !== undefined) last.lifted = { seq, by: actorId }
+    if (last?.lifted === undefined && last !== undefined) last.lifted = { seq, by: actor }
   }
 
   /** After the last event. `readUpTo`: the event that all of the rows agree with at the least. */
@@ -71,19 +73,15 @@ function problemOf({ row, asOf }: KnownSwitch, told: ToldSwitch | undefined): st
   if (told === undefined || told.seq > asOf) {
     return 'No event engages it: it was written past the service.'
   }
-  if (row.reason !== told.reason || idOf(row.engaged_by) !== told.by) {
+  if (row.reason !== told.reason || canonicalJson(row.engaged_by) !== told.by) {
     return `It was not engaged by whom and for what event ${told.seq} says.`
   }
   const lifted = told.lifted !== undefined && told.lifted.seq <= asOf ? told.lifted : undefined
   if (lifted === undefined) {
     return row.lifted_at === null ? undefined : 'No event lifts it: it was lifted past the service.'
   }
-  if (row.lifted_at !== null && idOf(row.lifted_by) === lifted.by) return undefined
+  if (row.lifted_at !== null && canonicalJson(row.lifted_by) === lifted.by) return undefined
   return `It was not lifted by whom event ${lifted.seq} says.`
-}
-
-function idOf(principal: Json | undefined): Json {
-  return isJsonObject(principal) ? (principal.id ?? null) : null
 }
 
 function listOf<T>(lists: Map<string, T[]>, name: string): T[] {
