@@ -15,7 +15,12 @@ import {
   pageInput,
   pageOptions,
 } from './command.ts'
-import { readCheckpointFile, readEvidenceFile, readPublicKeyFiles } from './evidence-file.ts'
+import {
+  type CheckpointFile,
+  readCheckpointFile,
+  readEvidenceFile,
+  readPublicKeyFiles,
+} from './evidence-file.ts'
 import { exitCodes, usageError } from './failures.ts'
 import { progress } from './progress.ts'
 import type { Shell } from './shell.ts'
@@ -80,21 +85,44 @@ first thing that does not fit is named by table and id. What it cannot prove is 
 above all, that the whole was not rewritten.`,
   async run(shell, given) {
     const file = given.find('checkpoints')
-    const checkpoints = file === undefined ? [] : await readCheckpointFile(file)
+    const { checkpoints, badLines } =
+      file === undefined ? noCheckpoints : await readCheckpointFile(file)
+    const left = badLines.length === 0 ? [] : [leftOut(String(file), badLines)]
     const { pem, keys } = await readPublicKeyFiles(given.list('public-key'))
     const from = given.find('from')
     if (from === undefined) {
-      const input = { publicKeys: pem, checkpoints, replay: given.has('replay') }
+      const input = { publicKeys: pem, checkpoints: [...checkpoints], replay: given.has('replay') }
       const output = await shell.call(verifyAudit, input, undefined, progress(shell))
-      return verdictAnswer(shell.terminal, output)
+      return verdictAnswer(shell.terminal, { ...output, limits: [...left, ...output.limits] })
     }
     if (given.has('replay')) {
       throw usageError('--replay needs the database.', 'Leave it out, or leave --from out.')
     }
-    const verifier = new EvidenceVerifier(keys, checkpoints)
-    for await (const line of readEvidenceFile(from)) verifier.take(line)
-    return verdictAnswer(shell.terminal, verifier.finish())
+    const verdict = await verifyFile(from, new EvidenceVerifier(keys, checkpoints))
+    return verdictAnswer(shell.terminal, { ...verdict, limits: [...left, ...verdict.limits] })
   },
+}
+
+const noCheckpoints: CheckpointFile = { checkpoints: [], badLines: [] }
+
+function leftOut(file: string, lines: readonly number[]): string {
+  const shown = lines.slice(0, 10).join(', ')
+  const more = lines.length > 10 ? ` and ${lines.length - 10} more` : ''
+  return `${file} has no checkpoint in line ${shown}${more}, which was left out: what it was to prove is not proved.`
+}
+
+async function verifyFile(file: string, verifier: EvidenceVerifier): Promise<EvidenceVerdict> {
+  let events = 0
+  for await (const line of readEvidenceFile(file)) {
+    if (line.kind === 'event') events += 1
+    verifier.take(line)
+  }
+  if (events === 0) {
+    // Whoever exports it writes an event of that, so there is one in every file that the service has made.
+    const problem = 'There is no event in it, so it proves nothing.'
+    verifier.addProblem({ table: 'evidence', id: 'event', problem })
+  }
+  return verifier.finish()
 }
 
 function verdictAnswer(

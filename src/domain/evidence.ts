@@ -10,21 +10,38 @@ const row = z.custom<{ readonly [column: string]: Json }>(isJsonObject, 'must be
 const count = z.int().min(0)
 const hash = z.string().regex(isHash, 'must be 64 hex digits')
 
-const header = z.object({
+const header = z.strictObject({
   kind: z.literal('header'),
-  format: z.literal(1),
+  /** 1 has no `asOf` and no rows of the tables in `stateTables`. */
+  format: z.literal([1, 2]),
   /** `run`: the events are stretches of the chain, and records have paths. */
   scope: z.enum(['all', 'run']),
   tenant: z.string(),
   /** RFC 3339 in UTC. */
   madeAt: z.string(),
+  /** The end of the chain before the first row was read: each row agrees with this event at the least. */
+  asOf: count.optional(),
 })
 
-/** The tables of rows that acts have written, in the order in which they come: a version names its contracts. */
-export const rowTables = ['tool_contracts', 'procedure_versions', 'reviews', 'activations'] as const
+/**
+ * The tables of rows that acts have written, in the order in which they come: a version names its contracts, and a
+ * procedure is there before its versions.
+ */
+export const rowTables = [
+  'tool_contracts',
+  'procedure_versions',
+  'reviews',
+  'activations',
+  'procedures',
+  'principals',
+  'api_keys',
+  'kill_switches',
+  'tenants',
+  'governance',
+] as const
 export type RowTable = (typeof rowTables)[number]
 
-const rowLine = z.object({
+const rowLine = z.strictObject({
   kind: z.literal('row'),
   table: z.enum(rowTables),
   /** The end of the chain at the moment when the row was read: up to there the events must agree with it. */
@@ -45,9 +62,12 @@ export const checkpointShape = z.strictObject({
   signature: z.string(),
 })
 
-const checkpointLine = z.object({ kind: z.literal('checkpoint'), checkpoint: checkpointShape })
+const checkpointLine = z.strictObject({
+  kind: z.literal('checkpoint'),
+  checkpoint: checkpointShape,
+})
 
-const eventLine = z.object({
+const eventLine = z.strictObject({
   kind: z.literal('event'),
   event: z.strictObject({
     tenantId: z.string(),
@@ -71,7 +91,7 @@ const eventLine = z.object({
   }) satisfies z.ZodType<AuditEvent>,
 })
 
-const sealLine = z.object({
+const sealLine = z.strictObject({
   kind: z.literal('seal'),
   number: z.int().min(1),
   recordVersion: z.int(),
@@ -81,7 +101,7 @@ const sealLine = z.object({
   last: z.string(),
 })
 
-const runRows = z.object({
+const runRows = z.strictObject({
   execution: row,
   steps: z.array(row),
   reply: row.nullable(),
@@ -89,7 +109,7 @@ const runRows = z.object({
   sensitive: z.array(row),
 })
 
-const recordLine = z.object({
+const recordLine = z.strictObject({
   kind: z.literal('record'),
   seal: z.int().min(1),
   position: count,
@@ -108,11 +128,11 @@ const recordLine = z.object({
   /** Of an erased run: the number of the event that tells of it. */
   erasedBy: z.int().optional(),
   path: z
-    .array(z.object({ side: z.enum(['left', 'right']), hash }) satisfies z.ZodType<PathStep>)
+    .array(z.strictObject({ side: z.enum(['left', 'right']), hash }) satisfies z.ZodType<PathStep>)
     .optional(),
 })
 
-const endLine = z.object({
+const endLine = z.strictObject({
   kind: z.literal('end'),
   seq: count,
   hash: z.string().nullable(),
@@ -131,6 +151,8 @@ export const evidenceLine = z.discriminatedUnion('kind', [
 ])
 
 export type EvidenceLine = z.infer<typeof evidenceLine>
+export type HeaderLine = z.infer<typeof header>
+export type EndLine = z.infer<typeof endLine>
 export type RowLine = z.infer<typeof rowLine>
 export type SealLine = z.infer<typeof sealLine>
 export type RecordLine = z.infer<typeof recordLine>

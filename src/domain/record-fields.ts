@@ -187,6 +187,30 @@ export const actFields = {
   },
 } as const satisfies Readonly<Record<string, Fields>>
 
+/**
+ * The tables whose rows have no hash, and are compared with what the events of their acts say: with these columns, which
+ * evidence has of them.
+ */
+export const stateColumns = {
+  procedures: ['id', 'key'],
+  principals: ['id', 'kind', 'name', 'roles', 'groups', 'created_at', 'disabled_at'],
+  api_keys: ['id', 'principal_id', 'name', 'created_at', 'expires_at', 'revoked_at'],
+  kill_switches: [
+    'id',
+    'kind',
+    'name',
+    'reason',
+    'engaged_by',
+    'engaged_at',
+    'lifted_by',
+    'lifted_at',
+  ],
+  tenants: ['id', 'retention_days', 'calendar'],
+  governance: ['required_approvals'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type StateTable = keyof typeof stateColumns
+
 /** Every other table, with what stands for it or why nothing does. */
 export const otherTables: Readonly<Record<string, string>> = {
   audit_events: 'each covers the one before it and all columns of its own',
@@ -198,23 +222,24 @@ export const otherTables: Readonly<Record<string, string>> = {
   record_salts: 'another salt gives other digests',
   erased_records: 'other digests give another record',
   checkpoints: 'signed',
-  erasures: 'every batch of one is an event',
-  erased_tickets: 'named by the event of their erasure',
-  procedures: 'key and id are in the record of each version',
-  principals: 'their changes are events, and each record has its own principal whole',
-  api_keys: 'their changes are events',
-  governance: 'its changes are events of every tenant',
-  tenants: 'settings, whose changes are events',
+  erasures: 'not compared; every batch of one is an event',
+  erased_tickets: 'not compared; named by the event of their erasure',
+  procedures: 'compared with the versions and with the events that name them',
+  principals:
+    'compared with the events of their changes, and each record has its own principal whole',
+  api_keys: 'compared with the events of their changes, but for the hash of the key',
+  governance: 'compared with the event of its last change',
+  tenants: 'retention and calendar are compared with the events of their changes; the name is not',
   seal_cursors: 'where sealing goes on; every run is found without it',
   seal_waiting: 'where sealing goes on; every run is found without it',
-  embedding_models: 'settings, whose changes are events',
+  embedding_models: 'not compared; settings, whose changes are events',
   version_embeddings: 'made from the version',
   example_vectors: 'made from the version',
   literal_patterns: 'made from the version',
   version_calls: 'made from the version',
-  kill_switches: 'engaging and lifting one are events',
+  kill_switches: 'compared with the events that engage and lift them',
   execution_holds: 'made from the switches',
-  activation_schedules: 'making and ending one are events, and so is the activation',
+  activation_schedules: 'not compared; making and ending one are events, and so is the activation',
   limit_counters: 'counted from the runs',
   backtests: 'a reckoning that can be made again',
   backtest_runs: 'a reckoning that can be made again',
@@ -242,6 +267,28 @@ export function coveredColumns(
 ): readonly (readonly [column: string, kind: 'structural' | 'personal'])[] {
   return columnsByTable.get(table) ?? []
 }
+
+/** The columns of a row in evidence that nothing proves: those that are neither in its record nor follow from events. */
+export function findStrayColumns(
+  table: CoveredTable | StateTable | 'tool_contracts',
+  row: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const known = knownColumns.get(table)
+  return Object.keys(row).filter((column) => known?.has(column) !== true)
+}
+
+const knownColumns: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ...Object.entries({ ...runFields, ...actFields }).map(([table, fields]) => {
+    const proved = Object.entries(fields).flatMap(([column, kind]) =>
+      kind === 'operational' ? [] : [column],
+    )
+    return [table, new Set(proved)] as const
+  }),
+  ...Object.entries(stateColumns).map(
+    ([table, columns]) => [table, new Set<string>(columns)] as const,
+  ),
+  ['tool_contracts', new Set(['hash', 'name', 'contract'])] as const,
+])
 
 function coveredOf(fields: Fields) {
   return Object.entries(fields).flatMap(([column, kind]) =>

@@ -14,6 +14,7 @@ import type { AuditEvent } from '../domain/audit.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { type EvidenceLine, evidenceLine } from '../domain/evidence.ts'
+import type { Id } from '../domain/ids.ts'
 import { defineOperation } from './define.ts'
 import { executionId } from './shapes.ts'
 
@@ -33,50 +34,57 @@ export const bundleExecution = defineOperation({
   roles: ['auditor'],
   async run({ app, caller, db }, input) {
     const { kysely, tenantId } = db
-    const execution = await findExecution(kysely, input.executionId)
-    if (execution === undefined) {
-      throw new ServiceError('EXECUTION_NOT_FOUND', { executionId: input.executionId })
-    }
-    const seals = await listRunSeals(kysely, execution.id)
-    if (seals.length === 0) {
-      throw new ServiceError('EXECUTION_NOT_SEALED', { executionId: execution.id })
-    }
-    const head = await findAuditHead(kysely)
-    const { rows, versionIds } = await findRunOrigin(kysely, execution.versionId, head.seq)
-    const numbers = await listEventNumbers(kysely, {
-      versionIds,
-      sealNumbers: seals.map(([{ number }]) => number),
-      executionId: execution.id,
-    })
-    const erasures = seals.flatMap(([, { erasedBy }]) => (erasedBy === undefined ? [] : [erasedBy]))
-    const { events, checkpoints } = await stretchesOf(
-      kysely,
-      [...numbers, ...erasures].sort((a, b) => a - b).filter((seq) => seq <= head.seq),
-      head.seq,
-    )
-    const now = app.clock.now()
-    const madeAt = new Date(now).toISOString()
-    const lines: EvidenceLine[] = [
-      { kind: 'header', format: 1, scope: 'run', tenant: tenantId, madeAt },
-      ...rows,
-      ...checkpoints.map((checkpoint) => ({ kind: 'checkpoint' as const, checkpoint })),
-      ...events.map((event) => ({ kind: 'event' as const, event })),
-      ...seals.flat(),
-      { kind: 'end', ...head, unsealed: 0 },
-    ]
+    const madeAt = new Date(app.clock.now()).toISOString()
+    // One moment for all of it: a row that changes meanwhile would not agree with the events that were read before.
+    const lines = await kysely
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute((transaction) => readBundle(transaction, input.executionId, { tenantId, madeAt }))
     await kysely.transaction().execute((transaction) =>
       insertAuditEvent(transaction, {
-        at: now,
+        at: app.clock.now(),
         principal: caller.principal,
         origin: caller.origin,
         action: 'execution.bundled',
         entityKind: 'execution',
-        entityId: execution.id,
+        entityId: input.executionId,
       }),
     )
     return { lines }
   },
 })
+
+async function readBundle(
+  db: Db,
+  id: Id<'execution'>,
+  { tenantId, madeAt }: { readonly tenantId: string; readonly madeAt: string },
+): Promise<EvidenceLine[]> {
+  const execution = await findExecution(db, id)
+  if (execution === undefined) throw new ServiceError('EXECUTION_NOT_FOUND', { executionId: id })
+  const seals = await listRunSeals(db, execution.id)
+  if (seals.length === 0) throw new ServiceError('EXECUTION_NOT_SEALED', { executionId: id })
+  const head = await findAuditHead(db)
+  const { rows, versionIds } = await findRunOrigin(db, execution.versionId, head.seq)
+  const numbers = await listEventNumbers(db, {
+    versionIds,
+    sealNumbers: seals.map(([{ number }]) => number),
+    executionId: execution.id,
+  })
+  const erasures = seals.flatMap(([, { erasedBy }]) => (erasedBy === undefined ? [] : [erasedBy]))
+  const { events, checkpoints } = await stretchesOf(
+    db,
+    [...numbers, ...erasures].sort((a, b) => a - b).filter((seq) => seq <= head.seq),
+    head.seq,
+  )
+  return [
+    { kind: 'header', format: 2, scope: 'run', tenant: tenantId, madeAt, asOf: head.seq },
+    ...rows,
+    ...checkpoints.map((checkpoint) => ({ kind: 'checkpoint' as const, checkpoint })),
+    ...events.map((event) => ({ kind: 'event' as const, event })),
+    ...seals.flat(),
+    { kind: 'end', ...head, unsealed: 0 },
+  ]
+}
 
 /** From each event that is needed up to the next checkpoint, those that overlap together. */
 async function stretchesOf(

@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import type { AppContext } from '../context.ts'
 import {
   findAuditHead,
@@ -37,12 +37,27 @@ export async function makeCheckpoint(
 
 async function append(file: string, checkpoint: Checkpoint): Promise<void> {
   try {
-    // One write of one line: several processes may append to one file.
-    await appendFile(file, `${JSON.stringify(checkpoint)}\n`)
+    const handle = await open(file, 'a+')
+    try {
+      // After a process that was stopped while it wrote, this line would be glued to what there is of its.
+      const start = (await endsInLine(handle)) ? '' : '\n'
+      // One write of one line: several processes may append to one file.
+      await handle.appendFile(`${start}${JSON.stringify(checkpoint)}\n`)
+    } finally {
+      await handle.close()
+    }
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
     throw new ServiceError('FILE_UNWRITABLE', { file, problem }, { cause: error })
   }
+}
+
+/** Whether a file is empty or its last line is whole. */
+async function endsInLine(handle: FileHandle): Promise<boolean> {
+  const { size } = await handle.stat()
+  if (size === 0) return true
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
+  return buffer[0] === 0x0a
 }
 
 /** Makes the checkpoints that are due, of all tenants; none without a key. */

@@ -40,7 +40,15 @@ export async function readEvidence(
   const db = app.database.forTenant(tenantId).kysely
   if (place === undefined) {
     const madeAt = new Date(app.clock.now()).toISOString()
-    const header = { kind: 'header', format: 1, scope: 'all', tenant: tenantId, madeAt } as const
+    const { seq: asOf } = await findAuditHead(db)
+    const header = {
+      kind: 'header',
+      format: 2,
+      scope: 'all',
+      tenant: tenantId,
+      madeAt,
+      asOf,
+    } as const
     return { lines: [header], next: { part: 'rows', table: rowTables[0], after: '' } }
   }
   switch (place.part) {

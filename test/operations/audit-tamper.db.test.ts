@@ -26,12 +26,32 @@ beforeAll(async () => {
   await createAudited(app)
   await operations.createVersion.invoke(app, callerOf('ann'), { procedureKey: 'RESOLVES' })
   await approveAndActivate(app, callerOf(), 'RESOLVES', 2, 1)
+  await administer()
   runs.set('resolved', await runAudited(app, 'RESOLVES'))
   runs.set('escalated', await runAudited(app, 'ESCALATES'))
   await operations.sealExecutions.invoke(app, auditor, {})
+  await operations.stopTool.invoke(app, callerOf(), { tool: 'look', reason: 'It is down.' })
   await operations.makeCheckpoint.invoke(app, auditor, {})
   await dropChecks(db)
 })
+
+/** Acts whose rows have no hash, and are compared with the events of these acts. */
+async function administer(): Promise<void> {
+  const admin = callerOf('adam', ['admin'])
+  const invoke = (name: keyof typeof operations, input: unknown) =>
+    operations[name].invoke(app, admin, input)
+  for (const principalId of ['kim', 'lou']) {
+    await invoke('createPrincipal', { principalId, roles: ['author'], groups: ['north'] })
+    await invoke('createKey', { principalId, expiresInDays: 30 })
+  }
+  await invoke('changePrincipal', { principalId: 'kim', roles: ['approver'], disabled: true })
+  await invoke('setRetention', { days: 400 })
+  await invoke('setCalendar', { calendar: { weekdays: [1, 2], holidays: ['2026-12-25'] } })
+  await invoke('stopTool', { tool: 'fail', reason: 'It is broken.' })
+  await invoke('allowTool', { tool: 'fail' })
+  await invoke('stopProcedure', { procedureKey: 'ESCALATES', reason: 'It is wrong.' })
+  await invoke('allowProcedure', { procedureKey: 'ESCALATES' })
+}
 
 /** Each table with the columns that its proof covers. */
 const structural = (fields: Readonly<Record<string, string>>) =>
@@ -50,7 +70,14 @@ const covered: readonly (readonly [table: string, columns: readonly string[] | u
   ['record_salts', undefined],
   // Without its tenant or its key a checkpoint is none of this log any more, as if it had been deleted.
   ['checkpoints', ['seq', 'hash', 'at', 'signature']],
+  ['procedures', ['id', 'key']],
+  ['principals', ['id', 'kind', 'name', 'roles', 'groups', 'disabled_at']],
+  ['api_keys', ['id', 'principal_id', 'name', 'expires_at', 'revoked_at']],
+  ['kill_switches', ['kind', 'name', 'reason', 'engaged_by', 'lifted_by']],
+  ['tenants', ['id', 'retention_days', 'calendar']],
+  ['governance', ['required_approvals']],
 ]
+const tables = covered.map(([table]) => table).filter((table) => table !== 'checkpoints')
 
 describe('what was changed past the service', () => {
   it('is nothing at first', async () => {
@@ -84,18 +111,34 @@ describe('what was changed past the service', () => {
     expect((await verify()).problems).toEqual([])
   })
 
-  it.each(covered.map(([table]) => table).filter((table) => table !== 'checkpoints'))(
-    'shows when a row of %s is gone',
-    async (table) => {
-      const undo = await tamper(db, table, (client) =>
-        client.query(`DELETE FROM ${table} WHERE ctid = (SELECT min(ctid) FROM ${table})`),
-      )
+  it.each(tables)('shows when a row of %s is gone', async (table) => {
+    const undo = await tamper(db, table, (client) =>
+      client.query(`DELETE FROM ${table} WHERE ctid = (SELECT min(ctid) FROM ${table})`),
+    )
 
-      expect((await verify()).ok).toBe(false)
-      await undo()
-      expect((await verify()).ok).toBe(true)
-    },
-  )
+    expect((await verify()).ok).toBe(false)
+    await undo()
+    expect((await verify()).ok).toBe(true)
+  })
+
+  it.each(tables)('shows when all rows of %s are gone', async (table) => {
+    const undo = await tamper(db, table, (client) => client.query(`DELETE FROM ${table}`))
+
+    expect((await verify()).ok).toBe(false)
+    await undo()
+  })
+
+  it('shows when all versions, reviews and activations are gone at once', async () => {
+    const undos = []
+    for (const table of ['activations', 'reviews', 'scenarios', 'procedure_versions']) {
+      undos.push(await tamper(db, table, (client) => client.query(`DELETE FROM ${table}`)))
+    }
+
+    const { problems } = await verify()
+
+    expect(problems[0]?.problem).toMatch(/^It is gone, and event \d+ speaks of it\.$/)
+    for (const undo of undos) await undo()
+  })
 
   it('is named by table and id', async () => {
     const id = runs.get('escalated')
@@ -138,12 +181,13 @@ describe('what was changed past the service', () => {
     await undo()
   })
 
-  it.each(['reviews', 'activations', 'procedure_versions'])(
+  it.each(['reviews', 'activations', 'procedure_versions', 'procedures', 'principals', 'api_keys'])(
     'shows when a row of %s was written past the service',
     async (table) => {
       const undo = await tamper(db, table, async (client) => {
         await client.query(`CREATE TEMP TABLE forged AS SELECT * FROM ${table} LIMIT 1`)
         await client.query(`UPDATE forged SET id = 'forged'`)
+        if (table === 'procedures') await client.query(`UPDATE forged SET key = 'FORGED'`)
         const { rows } = await client.query<{ columns: string }>(
           `SELECT string_agg(quote_ident(column_name), ', ') AS columns FROM information_schema.columns
            WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER' AND is_identity = 'NO'`,
@@ -164,6 +208,33 @@ describe('what was changed past the service', () => {
       await undo()
     },
   )
+
+  it('shows when a switch was engaged or lifted past the service', async () => {
+    const columns = 'tenant_id, id, kind, name, reason, engaged_by, engaged_at'
+    const undo = await tamper(db, 'kill_switches', (client) =>
+      client.query(
+        `INSERT INTO kill_switches (${columns})
+         SELECT tenant_id, 'ksw_forged', kind, 'other', reason, engaged_by, engaged_at FROM kill_switches LIMIT 1`,
+      ),
+    )
+    const { problems } = await verify()
+    await undo()
+    const lifted = await tamper(db, 'kill_switches', (client) =>
+      client.query(
+        `UPDATE kill_switches SET (lifted_at, lifted_by) = (now(), engaged_by) WHERE lifted_at IS NULL`,
+      ),
+    )
+
+    const { problems: later } = await verify()
+
+    expect(problems.map(({ problem }) => problem)).toEqual([
+      'No event engages it: it was written past the service.',
+    ])
+    expect(later.map(({ problem }) => problem)).toEqual([
+      'No event lifts it: it was lifted past the service.',
+    ])
+    await lifted()
+  })
 
   it('shows when an approval is gone', async () => {
     const reviews = await tamper(db, 'reviews', (client) => client.query('DELETE FROM reviews'))
@@ -270,7 +341,7 @@ async function cutTail(): Promise<() => Promise<void>> {
   }
 }
 
-/** Another actor from the first event on, and every hash made again. */
+/** Another origin from the first event on, and every hash made again. */
 async function rewriteChain(): Promise<() => Promise<void>> {
   const { rows } = await asSuperuser(db, (client) =>
     client.query('SELECT * FROM audit_events ORDER BY seq'),
@@ -279,31 +350,31 @@ async function rewriteChain(): Promise<() => Promise<void>> {
   let seq = 0
   const events = await tamper(db, 'audit_events', async (client) => {
     for (const row of rows) {
-      const actor = row.actor.replaceAll('ann', 'eve')
-      const actorId = row.actor_id.replaceAll('ann', 'eve')
+      // What the rows say as well would show by them.
+      const origin = 'elsewhere'
       seq = Number(row.seq)
       const hash = auditHash({
         tenantId: row.tenant_id,
         seq,
         id: row.id,
         at: row.at.getTime(),
-        actorId,
+        actorId: row.actor_id,
         actorKind: row.actor_kind,
-        actor,
+        actor: row.actor,
         action: row.action,
         entityKind: row.entity_kind,
         entityId: row.entity_id,
         beforeHash: row.before_hash,
         afterHash: row.after_hash,
         details: row.details,
-        origin: row.origin,
+        origin,
         ungoverned: row.ungoverned,
         hashVersion: row.hash_version,
         prevHash,
       })
       await client.query(
-        'UPDATE audit_events SET actor = $2, actor_id = $3, prev_hash = $4, hash = $5 WHERE seq = $1',
-        [seq, actor, actorId, prevHash, hash],
+        'UPDATE audit_events SET origin = $2, prev_hash = $3, hash = $4 WHERE seq = $1',
+        [seq, origin, prevHash, hash],
       )
       prevHash = hash
     }

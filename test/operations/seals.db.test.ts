@@ -1,14 +1,19 @@
+import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { readCheckpointFile } from '../../src/cli/evidence-file.ts'
 import { newCheckpointKey } from '../../src/config/new-checkpoint-key.ts'
 import { listTenantsToSeal } from '../../src/db/queries/seals.ts'
+import { hashOf } from '../../src/domain/canonical.ts'
 import { readCheckpointKey, readPublicKeys } from '../../src/domain/checkpoint.ts'
-import { type EvidenceLine, evidenceLine } from '../../src/domain/evidence.ts'
+import { type EvidenceLine, evidenceLine, rowTables } from '../../src/domain/evidence.ts'
 import { EvidenceVerifier } from '../../src/domain/verify-evidence.ts'
 import { lookAfterAudit, servicePrincipal } from '../../src/operations/audit-chore.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { sealRuns } from '../../src/operations/seal-runs.ts'
 import { openTestApp } from '../support/app.ts'
-import { auditedTools, createAudited, runAudited } from '../support/audited.ts'
+import { approveAndActivate, auditedTools, createAudited, runAudited } from '../support/audited.ts'
 import { callerOf } from '../support/caller.ts'
 import { asSuperuser } from '../support/tamper.ts'
 
@@ -51,7 +56,10 @@ function judge(lines: readonly EvidenceLine[], keys = readPublicKeys(pair.public
   return verifier.finish()
 }
 
-beforeAll(() => createAudited(app))
+beforeAll(async () => {
+  await db.requireApprovals(1)
+  await createAudited(app)
+})
 
 describe('sealing', () => {
   it('takes what has ended and is answered, once, and tells it in the chain', async () => {
@@ -288,6 +296,154 @@ describe('a bundle', () => {
     }
 
     expect([...new Set(unseen)]).toEqual([])
+  })
+})
+
+describe('the checkpoint file', () => {
+  it('keeps what is written after a line that was cut off', async () => {
+    const checkpointFile = join(mkdtempSync(join(tmpdir(), 'stepwarden-')), 'checkpoints.jsonl')
+    const keeping = { ...app, audit: { ...app.audit, checkpointFile } }
+    appendFileSync(checkpointFile, '{"v":1,"tenant":"def')
+    await runAudited(app, 'RESOLVES')
+    await seal()
+
+    const { checkpoint } = await operations.makeCheckpoint.invoke(keeping, auditor, {})
+
+    const { checkpoints, badLines } = await readCheckpointFile(checkpointFile)
+    expect(checkpoints.at(-1)).toEqual(checkpoint)
+    const lines = readFileSync(checkpointFile, 'utf8').split('\n')
+    expect(badLines).toEqual([lines.length - 2])
+  })
+})
+
+describe('what a bundle does not have', () => {
+  const kinds = ['row', 'seal', 'record'] as const
+  let bundle: readonly EvidenceLine[] = []
+
+  beforeAll(async () => {
+    const caller = callerOf('ann')
+    await operations.createVersion.invoke(app, caller, { procedureKey: 'RESOLVES' })
+    await approveAndActivate(app, caller, 'RESOLVES', 2, 1)
+    const id = await runAudited(app, 'RESOLVES')
+    await seal()
+    await operations.makeCheckpoint.invoke(app, auditor, {})
+    const { lines } = await operations.bundleExecution.invoke(app, auditor, { executionId: id })
+    bundle = lines
+    expect(judge(bundle)).toMatchObject({ ok: true, limits: [] })
+    const tables = bundle.flatMap((line) => (line.kind === 'row' ? [line.table] : []))
+    expect([...new Set(tables)]).toEqual(rowTables.slice(0, 4))
+  })
+
+  const problemsOf = (lines: readonly EvidenceLine[]) =>
+    judge(lines)
+      .problems.map(({ problem }) => problem)
+      .join('\n')
+
+  it('shows, whichever line it is', () => {
+    for (const [index, line] of bundle.entries()) {
+      if (line.kind === 'checkpoint') continue
+
+      expect(judge(bundle.filter((_, at) => at !== index)).ok, line.kind).toBe(false)
+    }
+  })
+
+  it('shows, of each kind and table, and of all at once', () => {
+    for (const kind of kinds) {
+      expect(judge(bundle.filter((line) => line.kind !== kind)).ok, kind).toBe(false)
+    }
+    for (const table of rowTables.slice(0, 4)) {
+      const without = bundle.filter((line) => line.kind !== 'row' || line.table !== table)
+      expect(judge(without).ok, table).toBe(false)
+    }
+    const bare = bundle.filter((line) => !kinds.some((kind) => kind === line.kind))
+    expect(problemsOf(bare)).toBe('It has no record of a run.')
+    expect(judge(bundle.filter(({ kind }) => kind === 'header' || kind === 'end')).ok).toBe(false)
+    const approved = bundle.filter(
+      (line) =>
+        line.kind !== 'row' || (line.table !== 'procedure_versions' && line.table !== 'reviews'),
+    )
+    expect(problemsOf(approved)).toContain('It is not there, and the run is of it.')
+  })
+
+  it('cannot stand there twice, forged and true', () => {
+    for (const [index, line] of bundle.entries()) {
+      if (line.kind === 'checkpoint') continue
+      const twice = [...bundle.slice(0, index), line, ...bundle.slice(index)]
+
+      expect(judge(twice).ok, line.kind).toBe(false)
+    }
+  })
+
+  it('cannot be of another event than the rest', () => {
+    const forged = bundle.map((line): EvidenceLine => {
+      if (line.kind !== 'row' || line.table !== 'procedure_versions') return line
+      const forgery = { ...Object(line.row.definition), description: 'Pays everything.' }
+      const row = { ...line.row, definition: forgery, definition_hash: hashOf(forgery) }
+      return { ...line, row, asOf: 0 }
+    })
+
+    const problems = problemsOf(forged)
+
+    expect(problems).toContain('No event speaks of it')
+    expect(problems).toContain('The version that it names is another one')
+  })
+
+  it('is nothing that nobody proves', () => {
+    const [first, ...rest] = bundle
+    const header: EvidenceLine = {
+      kind: 'header',
+      format: 1,
+      scope: 'run',
+      tenant: 'default',
+      madeAt: '',
+    }
+    const named = bundle.map(
+      (line): EvidenceLine =>
+        line.kind === 'row' && line.table === 'procedure_versions'
+          ? { ...line, row: { ...line.row, name: 'Pays everything', status: 'draft' } }
+          : line,
+    )
+    const before = bundle.findIndex(({ kind }) => kind === 'seal')
+    const reset = [...bundle.slice(0, before), header, ...bundle.slice(before)]
+
+    expect(problemsOf(named)).toBe('It has name, status, which nothing proves.')
+    expect(problemsOf(reset)).toBe('There is more than one.')
+    expect(judge([...bundle, ...rest.slice(-1)]).ok).toBe(false)
+    expect(judge([...bundle.slice(0, before), ...bundle.slice(-1)]).ok).toBe(false)
+    expect(judge(first === undefined ? [] : [first, ...rest.reverse()]).ok).toBe(false)
+  })
+})
+
+describe('all evidence', () => {
+  it('has each row once, and no second header', async () => {
+    const lines = await evidenceLines()
+    const header = lines.slice(0, 1)
+    const before = lines.findIndex(({ kind }) => kind === 'seal')
+    for (const [index, line] of lines.entries()) {
+      if (line.kind !== 'row') continue
+      const twice = [...lines.slice(0, index), line, ...lines.slice(index)]
+      expect(judge(twice).ok, line.table).toBe(false)
+    }
+
+    expect(judge([...lines.slice(0, before), ...header, ...lines.slice(-1)]).ok).toBe(false)
+    expect(judge(lines.filter(({ kind }) => kind !== 'row')).ok).toBe(false)
+    expect(judge([...lines, ...lines.slice(-1)]).ok).toBe(false)
+  })
+
+  it('of the first format is read still, and what it has no rows of is said', async () => {
+    const lines = (await evidenceLines()).flatMap((line): EvidenceLine[] => {
+      if (line.kind === 'header') {
+        const { asOf: _, ...header } = line
+        return [{ ...header, format: 1 }]
+      }
+      if (line.kind === 'row' && rowTables.indexOf(line.table) > 3) return []
+      return [line.kind === 'row' && line.table === 'tool_contracts' ? { ...line, asOf: 0 } : line]
+    })
+
+    const verdict = judge(lines)
+
+    expect(verdict.problems).toEqual([])
+    expect(verdict.limits.join()).toContain('Evidence of format 1 has no principals')
   })
 })
 

@@ -1,9 +1,10 @@
 import { type Selectable, sql } from 'kysely'
 import type { AuditEvent, AuditHead } from '../../domain/audit.ts'
 import type { RecordLine, RowLine, RowTable, SealLine } from '../../domain/evidence.ts'
+import { type StateTable, stateColumns } from '../../domain/record-fields.ts'
 import type { Db } from '../connect.ts'
 import type { AuditEventsTable, SealedRecordsTable } from '../rows/audit.ts'
-import { toRecordRow } from './recorded-rows.ts'
+import { toJson, toRecordRow } from './recorded-rows.ts'
 import { listConcealments, listReplyRows, listRunRows } from './run-rows.ts'
 
 /** The end of the chain that a statement sees beside the rows that it reads. */
@@ -35,18 +36,48 @@ const readers: Readonly<Record<RowTable, (db: Db, page: RowPage) => Promise<read
     procedure_versions: listVersionLines,
     reviews: listReviewLines,
     activations: listActivationLines,
+    procedures: stateReader('procedures'),
+    principals: stateReader('principals'),
+    api_keys: stateReader('api_keys'),
+    kill_switches: stateReader('kill_switches'),
+    tenants: stateReader('tenants'),
+    governance: stateReader('governance'),
   }
 
 /** Contracts that versions pin, by hash. */
 async function listContractLines(db: Db, { after, limit }: RowPage): Promise<readonly RowLine[]> {
   const rows = await db
     .selectFrom('tool_contracts')
-    .select(['hash', 'name', 'contract'])
+    .select(['hash', 'name', 'contract', headSeq.as('as_of')])
     .where('hash', '>', after)
     .orderBy('hash')
     .limit(limit)
     .execute()
-  return rows.map((row) => ({ kind: 'row', table: 'tool_contracts', asOf: 0, row }))
+  return rows.map(({ as_of: asOf, ...row }) => ({
+    kind: 'row',
+    table: 'tool_contracts',
+    asOf,
+    row,
+  }))
+}
+
+/** Reads the rows of a table that have no hash, by id; `governance` has one row, and no id. */
+function stateReader(table: StateTable) {
+  const columns: readonly string[] = stateColumns[table]
+  const names = sql.join(columns.map((column) => sql.ref(column)))
+  return async (db: Db, { after, limit }: RowPage): Promise<readonly RowLine[]> => {
+    const isOne = !columns.includes('id')
+    if (isOne && after !== '') return []
+    const { rows } = await sql<Readonly<Record<string, unknown>> & { readonly as_of: number }>`
+      SELECT ${names}, ${headSeq} AS as_of FROM ${sql.table(table)}
+      ${isOne ? sql`` : sql`WHERE id > ${after} ORDER BY id`} LIMIT ${limit}`.execute(db)
+    return rows.map(({ as_of: asOf, ...row }) => ({
+      kind: 'row',
+      table,
+      asOf,
+      row: Object.fromEntries(columns.map((column) => [column, toJson(row[column])])),
+    }))
+  }
 }
 
 /** Versions with their scenarios, by id. */

@@ -17,7 +17,8 @@ export function toRecordRow(
   return Object.fromEntries(names.map((name) => [name, toJson(row[name])]))
 }
 
-function toJson(value: unknown): Json {
+/** A value as it stands in evidence. */
+export function toJson(value: unknown): Json {
   if (value instanceof Date) return value.toISOString()
   // What the driver gives of the covered types is JSON.
   return (value ?? null) as Json
