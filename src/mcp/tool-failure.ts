@@ -34,7 +34,7 @@ export interface ToolFailure {
 }
 
 /** Where programs find the code of a failure, and what belongs to it. */
-export const failureKey = 'stepwarden/error'
+const failureKey = 'stepwarden/error'
 
 /** An error as one of the service's own; anything else is logged here, once, and told as `INTERNAL`. */
 export function toServiceError(
