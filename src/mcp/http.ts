@@ -6,7 +6,7 @@ import type { AppContext } from '../context.ts'
 import type { ErrorKind, ServiceError } from '../domain/errors.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { createMcpServer, type Identify } from './server.ts'
-import { type Explain, toServiceError } from './tool-failure.ts'
+import { type Explain, told, toServiceError } from './tool-failure.ts'
 import { Underway } from './underway.ts'
 
 export interface McpHandlerOptions {
@@ -163,7 +163,8 @@ const closing: Refusal = {
   message: 'The service is stopping. Call again in a moment.',
 }
 
-function refusalOf({ code, kind, message }: ServiceError): Refusal {
+function refusalOf(error: ServiceError): Refusal {
+  const { code, kind, message } = told(error)
   const headers = { 'WWW-Authenticate': `${realm}, error="invalid_token"` }
   return { status: statusOf[kind], code, message, ...(kind === 'unauthenticated' && { headers }) }
 }

@@ -44,24 +44,36 @@ export function toServiceError(
   explain: Explain = (error) => error,
 ): ServiceError {
   const error = explain(thrown)
-  if (isServiceError(error)) return error
-  app.log.error({ err: error, what }, 'a call at the MCP door has failed')
-  return new ServiceError('INTERNAL', {})
+  if (!isServiceError(error)) {
+    app.log.error({ err: error, what }, 'a call at the MCP door has failed')
+    return new ServiceError('INTERNAL', {})
+  }
+  if (isOfDeployment(error)) app.log.warn({ err: error, what }, 'a call at the MCP door has failed')
+  return error
 }
 
-/** A failure for a model: code, message, and what to do next. Never a stack, and nothing of a cause. */
-export function toolFailure({
-  code,
-  kind,
-  message,
-  details,
-  retryable,
-}: ServiceError): ToolFailure {
+/** What is wrong with the database names hosts, users and folders, which are nobody's business outside. */
+function isOfDeployment({ code, kind }: ServiceError): boolean {
+  return kind === 'unavailable' && /^(DATA|SCHEMA)/.test(code)
+}
+
+/** An error as a caller at this door is told of it: never a stack, and nothing of a cause. */
+export function told(error: ServiceError) {
+  const { code, kind, message, details, retryable } = error
+  return isOfDeployment(error)
+    ? { code, kind, retryable, details: {}, message: 'The service cannot use its database now.' }
+    : { code, kind, retryable, details, message }
+}
+
+/** A failure for a model: code, message, and what to do next. */
+export function toolFailure(error: ServiceError): ToolFailure {
+  const facts = told(error)
+  const { code, kind, message, retryable } = facts
   const again = retryable && kind !== 'invalid' ? ` ${whenRepeated}` : ''
   return {
     isError: true,
     content: [{ type: 'text', text: `${code}: ${message}\n\nNext: ${nextMoves[kind]}${again}` }],
-    _meta: { [failureKey]: { code, kind, message, details, retryable } },
+    _meta: { [failureKey]: facts },
   }
 }
 
@@ -79,7 +91,8 @@ export class ProtocolError extends Error {
 }
 
 /** A failure where the protocol has no answer that has failed: for lists and resources. */
-export function protocolError({ code, message, details, retryable }: ServiceError): ProtocolError {
-  const number = code === 'INTERNAL' ? ErrorCode.InternalError : ErrorCode.InvalidParams
-  return new ProtocolError(number, message, { code, details, retryable })
+export function protocolError(error: ServiceError): ProtocolError {
+  const { message, ...facts } = told(error)
+  const number = error.code === 'INTERNAL' ? ErrorCode.InternalError : ErrorCode.InvalidParams
+  return new ProtocolError(number, message, facts)
 }

@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../src/domain/define-tool.ts'
+import { ServiceError } from '../../src/domain/errors.ts'
 import { type Principal, type Role, roles } from '../../src/domain/principal.ts'
 import { agentTool, toolNameOf } from '../../src/mcp/agent-tool.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
@@ -404,6 +405,25 @@ describe('a failure', () => {
     expect(failureOf(result)).toMatchObject({ code: 'INTERNAL', details: {} })
     expect(JSON.stringify(result)).not.toMatch(/hunter2|stack|at .*\.ts/)
     await expect(listed).rejects.toThrow(/^MCP error -32603: (?!.*hunter2)/)
+  })
+
+  it('of the database says that it is one, and not where the database is', async () => {
+    let fails = false
+    const identify = async () => {
+      if (fails) throw new Error('connect ECONNREFUSED 10.1.2.3:5432')
+      return bot
+    }
+    const problem = 'connect ECONNREFUSED 10.1.2.3:5432'
+    const explain = () => new ServiceError('DATABASE_UNAVAILABLE', { database: 'desk', problem })
+    const client = await connectInProcess(app, identify, { explain })
+    fails = true
+
+    const result = await call(client, 'resolve_ticket', { ticket: { text: 'x' } })
+
+    expect(failureOf(result)).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
+    expect(textOf(result)).toContain('call again with the same arguments. With the same')
+    expect(JSON.stringify(result)).not.toContain('10.1.2.3')
+    await expect(client.listResources()).rejects.not.toThrow('10.1.2.3')
   })
 
   it('is a key that was revoked while its client was there', async () => {

@@ -8,7 +8,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll } from 'vitest'
 import type { AppContext } from '../../src/context.ts'
 import { createMcpHandler, type McpHandler, type McpHandlerOptions } from '../../src/mcp/http.ts'
-import { createMcpServer, type Identify } from '../../src/mcp/server.ts'
+import { createMcpServer, type Identify, type McpServerOptions } from '../../src/mcp/server.ts'
 
 /** What a failed call carries for programs. */
 export interface ToldFailure {
@@ -19,10 +19,14 @@ export interface ToldFailure {
 }
 
 /** A client of the SDK, connected to a server in this process. It has read the list of tools, so it checks every answer. */
-export async function connectInProcess(app: AppContext, identify: Identify): Promise<Client> {
+export async function connectInProcess(
+  app: AppContext,
+  identify: Identify,
+  options?: McpServerOptions,
+): Promise<Client> {
   const [own, other] = InMemoryTransport.createLinkedPair()
   const client = new Client({ name: 'test', version: '1' })
-  await createMcpServer(app, identify).connect(other)
+  await createMcpServer(app, identify, options).connect(other)
   await client.connect(own)
   await client.listTools()
   return client
