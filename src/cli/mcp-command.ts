@@ -15,7 +15,8 @@ export const mcp: Command = {
 It acts as the key in STEPWARDEN_KEY. Without one it acts, where the command line does, as an AI agent in the name of the
 local person. On a data folder it also carries on the runs that nobody has; on a server that is for workers to do.
 
-It ends with the input, or at SIGTERM, after what it was asked for before has been answered, for up to ten seconds.`,
+It ends with the input, after what it was asked for before has been answered, for up to ten seconds. At SIGTERM each run
+finishes the step that it is at and is given back, for whoever opens the folder next, or a worker.`,
   async run(shell) {
     if (shell.isSession) {
       throw usageError(
@@ -46,6 +47,8 @@ async function serve(
   await identify()
   // Nobody else could work on a folder that this process has.
   const working = app.database.kind === 'pglite' ? startWorking(app) : undefined
+  // At once, lest it takes up again what gives itself back.
+  void stopped.then(() => working?.stop())
   try {
     await serveStdio(app, identify, {
       ...{ input: process.stdin, output, stopped },

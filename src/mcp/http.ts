@@ -3,7 +3,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import type { AppContext } from '../context.ts'
-import type { ErrorKind, ServiceError } from '../domain/errors.ts'
+import { type ErrorKind, ServiceError } from '../domain/errors.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { createMcpServer, type Identify } from './server.ts'
 import { type Explain, told, toServiceError } from './tool-failure.ts'
@@ -28,7 +28,7 @@ export interface McpHandler {
     response: ServerResponse,
     body?: unknown,
   ) => Promise<void>
-  /** Takes no more requests, lets what is under way finish for a while, and ends what is still open. */
+  /** Takes no more requests, lets each run finish the step that it is at, for a while, and ends what is still open. */
   readonly close: () => Promise<void>
 }
 
@@ -52,6 +52,8 @@ const statusOf: Readonly<Record<ErrorKind, number>> = {
   precondition_required: 428,
   forbidden: 403,
   unauthenticated: 401,
+  method_not_allowed: 405,
+  unsupported_media: 415,
   unavailable: 503,
   internal: 500,
 }
@@ -100,7 +102,7 @@ export function createMcpHandler(
           return refuse(response, foreignOrigin)
         }
         const key = bearerOf(request.headers.authorization)
-        if (key === undefined) return refuse(response, keyMissing)
+        if (key === undefined) throw new ServiceError('CREDENTIAL_MISSING', {})
         const principal = await authenticate(app, key)
         if (request.method !== 'POST') return refuse(response, onlyPost)
         await serve(request, response, identifyBy(app, key, principal), body)
@@ -110,6 +112,7 @@ export function createMcpHandler(
     },
     async close() {
       isClosing = true
+      underway.stop()
       await underway.settled(graceMs)
       await Promise.all([...open].map((server) => server.close()))
     },
@@ -146,10 +149,6 @@ function isAllowedOrigin(origin: string | undefined, allowed: readonly string[])
 
 const realm = 'Bearer realm="stepwarden"'
 
-const keyMissing: Refusal = {
-  ...{ status: 401, code: 'KEY_MISSING', headers: { 'WWW-Authenticate': realm } },
-  message: 'There is no key. Send it as Authorization: Bearer KEY.',
-}
 const foreignOrigin: Refusal = {
   status: 403,
   message: 'Pages of this origin may not call. Whoever runs the service can allow it.',
@@ -165,7 +164,9 @@ const closing: Refusal = {
 
 function refusalOf(error: ServiceError): Refusal {
   const { code, kind, message } = told(error)
-  const headers = { 'WWW-Authenticate': `${realm}, error="invalid_token"` }
+  // The protocol of bearer tokens gives no reason to whoever has shown none.
+  const why = code === 'CREDENTIAL_MISSING' ? '' : ', error="invalid_token"'
+  const headers = { 'WWW-Authenticate': `${realm}${why}` }
   return { status: statusOf[kind], code, message, ...(kind === 'unauthenticated' && { headers }) }
 }
 

@@ -36,7 +36,7 @@ import { Underway } from './underway.ts'
 export type Identify = () => Promise<Principal>
 
 export interface McpServerOptions {
-  /** Keeps what is under way here, so that whoever closes the door can wait for it. */
+  /** Keeps what is under way here, so that whoever closes the door can stop it and wait for it. */
   readonly underway?: Underway
   readonly explain?: Explain
 }
@@ -98,7 +98,8 @@ export function createMcpServer(
     return underway.track(async () => {
       try {
         const onSteps = stepsAsProgress(_meta?.progressToken, sendNotification)
-        const caller = { ...(await callerOf()), onSteps }
+        const isStopping = () => underway.isStopping
+        const caller = { ...(await callerOf()), onSteps, isStopping }
         return toResult(await tool.call(app, caller, params.arguments ?? {}))
       } catch (error) {
         return toolFailure(toServiceError(app, error, tool.name, explain))

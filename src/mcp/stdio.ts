@@ -12,7 +12,7 @@ export interface StdioOptions {
   /** Resolves when the service is asked to end; the end of the input ends it as well. */
   readonly stopped: Promise<void>
   readonly explain?: Explain
-  /** How long what is under way may still take then, in milliseconds; default 10,000. */
+  /** How long what is under way may still take then, and once more to reach its next step; milliseconds, default 10,000. */
   readonly graceMs?: number
 }
 
@@ -34,6 +34,9 @@ export async function serveStdio(
   const ended = Promise.race([once(input, 'end'), once(input, 'close')])
   await server.connect(new StdioServerTransport(input, output))
   await Promise.race([ended, closed, stopped])
+  // A client that has said all it wants to is still answered; one that stops the service has runs give themselves back.
+  await Promise.race([underway.settled(graceMs), stopped])
+  underway.stop()
   await underway.settled(graceMs)
   await server.close()
 }

@@ -1,6 +1,17 @@
 /** What a door has begun and not answered yet, so that it can be let finish before the door closes. */
 export class Underway {
   readonly #going = new Set<Promise<unknown>>()
+  #isStopping = false
+
+  /** True once the door is closing. */
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** From now on, runs give themselves back before their next step, for another process to carry on. */
+  stop(): void {
+    this.#isStopping = true
+  }
 
   /** Counts as begun until it has succeeded or failed. */
   async track<T>(run: () => Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createContext } from '../../src/context.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
+import { carryOnAll } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { openTestApp, seedProcedures } from '../support/app.ts'
@@ -159,7 +160,7 @@ describe('a key', () => {
       expect(response.status).toBe(401)
       expect(response.headers.get('www-authenticate')).toBe(challenge)
       expect(await response.json()).toMatchObject({
-        error: { data: { code: expect.stringMatching(/^KEY_(MISSING|REFUSED)$/) } },
+        error: { data: { code: expect.stringMatching(/^(CREDENTIAL_MISSING|KEY_REFUSED)$/) } },
       })
     }
   })
@@ -306,6 +307,10 @@ describe('a client that goes away', () => {
     release()
     await closing
 
+    const left = await operations.getExecution.invoke(slowApp, admin, { executionId: calls[0] })
+    expect(left.steps).toMatchObject([{ key: 'write', status: 'completed' }])
+    expect(left.execution).toMatchObject({ status: 'running', waitsFor: { kind: 'worker' } })
+    await carryOnAll(slowApp)
     const run = await operations.startExecution.invoke(slowApp, callerOf('bot'), {
       ...{ procedureKey, idempotencyKey: 'gone' },
     })

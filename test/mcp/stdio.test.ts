@@ -145,7 +145,7 @@ describe('on tools that print', () => {
       expect(stderr).toContain(said)
   })
 
-  it('SIGTERM lets what is under way be answered, and ends well', async () => {
+  it('SIGTERM lets a step finish, says that its run goes on, and ends well', async () => {
     const { initialize, initialized, start } = messages
     const { child, ended, says } = startCli(['mcp'], noisy)
     child.stdin?.write(lines(initialize, initialized, start))
@@ -155,7 +155,14 @@ describe('on tools that print', () => {
 
     const { exitCode, stdout } = await ended
     expect(exitCode).toBe(0)
-    expect(parsed(stdout)[1]?.result.structuredContent.execution.outcome).toBe('resolved')
+    const { structuredContent, content } = parsed(stdout)[1]?.result ?? {}
+    expect(structuredContent.steps).toMatchObject([{ key: 'send', status: 'completed' }])
+    expect(structuredContent.execution).toMatchObject({ status: 'running' })
+    expect(content[0].text).toContain('Next: it goes on by itself.')
+    // Whoever opens the folder next carries it on, and sends nothing again.
+    const worked = await runCli(['worker', '--until-idle'], noisy)
+    expect(worked.exitCode).toBe(0)
+    expect(worked.stdout).not.toContain('the tool is at work')
   })
 
   it('a client that is killed in the middle leaves no run behind', async () => {
