@@ -10,7 +10,7 @@ import type { RunOutput } from '../operations/execution-output.ts'
 import { operations } from '../operations/registry.ts'
 
 /**
- * What a playbook calls confidential is kept from models (DESIGN 3), and whoever asks at this door is one, whatever key it
+ * What a playbook calls confidential is kept from models (docs/language.md), and whoever asks at this door is one, whatever key it
  * holds. People see it at the other doors.
  */
 const mark = '(confidential)'
