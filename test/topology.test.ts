@@ -40,7 +40,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   operations: [...foundations, ...effects, 'context.ts'],
   'library.ts': [...foundations, 'context.ts', 'operations'],
   http: [...foundations, 'context.ts', 'operations', 'db/service-version.ts'],
-  mcp: [...foundations, 'context.ts', 'operations'],
+  mcp: [...foundations, 'context.ts', 'operations', 'db/service-version.ts'],
   // What a program elsewhere has of us: the contract, and no service.
   client: ['domain', 'http/places.ts', 'library.ts', 'operations'],
   // `serve` opens the other doors.
@@ -82,6 +82,7 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/compress': ['src/http/server.ts'],
   '@fastify/cors': ['src/http/server.ts'],
+  '@modelcontextprotocol/sdk': ['src/mcp/'],
 }
 
 /** Globals by which time, chance, the environment or the outside leak in. */

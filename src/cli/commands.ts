@@ -12,6 +12,7 @@ import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { exportProcedures } from './export-command.ts'
 import { insights } from './insights-command.ts'
+import { mcp } from './mcp-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
 import { reviewCommands } from './review-commands.ts'
@@ -51,5 +52,6 @@ export const commands: readonly Command[] = [
   ...erasureCommands,
   serve,
   worker,
+  mcp,
   ...serviceCommands,
 ]
