@@ -25,6 +25,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   config: ['domain'],
   'logger.ts': ['config'],
+  access: ['domain', 'config', 'logger.ts'],
   documents: ['domain'],
   checks: ['domain'],
   diff: ['domain'],
@@ -39,8 +40,8 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'context.ts': [...foundations, ...effects, 'seeds'],
   operations: [...foundations, ...effects, 'context.ts'],
   'library.ts': [...foundations, 'context.ts', 'operations'],
-  http: [...foundations, 'context.ts', 'operations', 'db/service-version.ts'],
-  mcp: [...foundations, 'context.ts', 'operations'],
+  http: [...foundations, 'access', 'context.ts', 'operations', 'db/service-version.ts'],
+  mcp: [...foundations, 'access', 'context.ts', 'operations'],
   // What a program elsewhere has of us: the contract, and no service.
   client: ['domain', 'http/places.ts', 'library.ts', 'operations'],
   // `serve` opens the other doors.
@@ -82,6 +83,8 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/compress': ['src/http/server.ts'],
   '@fastify/cors': ['src/http/server.ts'],
+  jose: ['src/access/'],
+  'ipaddr.js': ['src/access/', 'src/outbound/'],
 }
 
 /** Globals by which time, chance, the environment or the outside leak in. */

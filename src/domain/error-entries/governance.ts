@@ -108,6 +108,19 @@ export const governance = {
     (d) =>
       `Tenant '${d.tenantId}' has admins with keys, so nobody acts in it without one. Set STEPWARDEN_KEY to yours.`,
   ),
+  RATE_LIMITED: define<{
+    limited: 'principal' | 'address'
+    retryAfterSeconds: number
+    perSecond?: number
+    allowance?: { limit: number; remaining: number; resetSeconds: number }
+  }>(
+    'rate_limited',
+    (d) =>
+      d.limited === 'address'
+        ? `Too many credentials from your address have let nobody in, so no further one is looked at now. Try again in ${d.retryAfterSeconds} s.`
+        : `You send more than ${d.perSecond} requests a second. Nothing was done; send this one again in ${d.retryAfterSeconds} s.`,
+    { retryable: true },
+  ),
   TENANT_EXISTS: define<{ tenantId: string }>(
     'conflict',
     (d) => `There is a tenant '${d.tenantId}' already.`,
