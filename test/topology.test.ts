@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 
 const foundations = ['domain', 'config', 'logger.ts']
 const effects = [
+  'access',
   'documents',
   'checks',
   'diff',
