@@ -132,6 +132,11 @@ export const governance = {
         : `You send more than ${d.perSecond} requests a second. Nothing was done; send this one again in ${d.retryAfterSeconds} s.`,
     { retryable: true },
   ),
+  DEPLOYMENT_WIDE: define<{ operation: string }>(
+    'forbidden',
+    (d) =>
+      `'${d.operation}' concerns all tenants of this deployment, so none of them asks for it over a network. Whoever runs the deployment does it at the command line.`,
+  ),
   TENANT_EXISTS: define<{ tenantId: string }>(
     'conflict',
     (d) => `There is a tenant '${d.tenantId}' already.`,
