@@ -50,6 +50,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   // `check`, `simulate` and `diff` look at files alone, with no service behind them.
   cli: [
     ...foundations,
+    'access',
     'checks',
     'diff',
     'simulation',

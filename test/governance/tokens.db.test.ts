@@ -20,10 +20,7 @@ const oidc = {
   tenantClaim: 'org',
   tenantId: 'default',
 }
-const { app, db } = await openTestApp(
-  { tools: [], clock: { now: () => now } },
-  { oidc, trustedProxies: [] },
-)
+const { app, db } = await openTestApp({ tools: [], clock: { now: () => now } }, { oidc })
 const root = callerOf('root', ['admin', 'auditor'])
 let made = 0
 

@@ -19,7 +19,7 @@ export interface TestApp {
  */
 export async function openTestApp(
   options: ContextOptions = {},
-  access: AccessConfig = { trustedProxies: [] },
+  access: AccessConfig = {},
 ): Promise<TestApp> {
   const db = await openTestDatabase()
   const app = await createContext(
