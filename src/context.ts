@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { createDeskTools } from '../seeds/desk-tools.ts'
+import { createTokenReader, type TokenReader } from './access/tokens.ts'
 import type { AuditConfig, Config } from './config/config.ts'
 import { type Database, type DatabaseConfig, openDatabase } from './db/connect.ts'
 import { announceServer, type FolderServer, findServer } from './db/data-folder-lock.ts'
@@ -31,6 +32,8 @@ export interface AppContext extends AsyncDisposable {
   readonly embedders: Embedders
   /** Absent: replies are composed without a model, and tickets are read by patterns alone. */
   readonly replyModel?: ReplyModel
+  /** Absent: keys alone let anybody in. */
+  readonly tokens?: TokenReader
   readonly plans: PlanCache
   readonly clock: Clock
   readonly worker: Worker
@@ -89,7 +92,7 @@ export async function openContext(
 /** Like `openContext`, on a database that is open already and stays open. */
 export async function createContext(
   database: Database,
-  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit'> &
+  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit' | 'access'> &
     HostedModelConfig,
   options: ContextOptions = {},
 ): Promise<AppContext> {
@@ -102,12 +105,15 @@ export async function createContext(
     ? withWarnings(options.replyModel, log)
     : await hostedReplyModel(config, clock, log)
   const worker = await registerWorker(database, clock, log)
+  const oidc = config.access?.oidc
+  const tokens = oidc && createTokenReader(oidc, { log })
   return {
     database,
     journal: createJournal(database, clock),
     tools,
     embedders,
     ...(replyModel && { replyModel }),
+    ...(tokens && { tokens }),
     plans: createPlanCache(),
     clock,
     worker,
@@ -119,6 +125,7 @@ export async function createContext(
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     async [Symbol.asyncDispose]() {
       await using _embedders = embedders
+      using _tokens = tokens
       await worker[Symbol.asyncDispose]()
     },
   }

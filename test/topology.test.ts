@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 
 const foundations = ['domain', 'config', 'logger.ts']
 const effects = [
+  'access',
   'documents',
   'checks',
   'diff',
@@ -25,6 +26,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   config: ['domain'],
   'logger.ts': ['config'],
+  access: ['domain', 'config', 'logger.ts'],
   documents: ['domain'],
   checks: ['domain'],
   diff: ['domain'],
@@ -39,8 +41,8 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'context.ts': [...foundations, ...effects, 'seeds'],
   operations: [...foundations, ...effects, 'context.ts'],
   'library.ts': [...foundations, 'context.ts', 'operations'],
-  http: [...foundations, 'context.ts', 'operations', 'db/service-version.ts'],
-  mcp: [...foundations, 'context.ts', 'operations', 'db/service-version.ts'],
+  http: [...foundations, 'access', 'context.ts', 'operations', 'mcp', 'db/service-version.ts'],
+  mcp: [...foundations, 'access', 'context.ts', 'operations', 'db/service-version.ts'],
   // What a program elsewhere has of us: the contract, and no service.
   client: ['domain', 'http/places.ts', 'library.ts', 'operations'],
   // `serve` opens the other doors.
@@ -48,6 +50,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   // `check`, `simulate` and `diff` look at files alone, with no service behind them.
   cli: [
     ...foundations,
+    'access',
     'checks',
     'diff',
     'simulation',
@@ -83,6 +86,8 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@fastify/compress': ['src/http/server.ts'],
   '@fastify/cors': ['src/http/server.ts'],
   '@modelcontextprotocol/sdk': ['src/mcp/'],
+  jose: ['src/access/'],
+  'ipaddr.js': ['src/access/', 'src/outbound/'],
 }
 
 /** Globals by which time, chance, the environment or the outside leak in. */

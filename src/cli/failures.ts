@@ -34,6 +34,7 @@ const codeOfKind: Readonly<Record<ErrorKind, number>> = {
   forbidden: exitCodes.forbidden[0],
   unauthenticated: exitCodes.forbidden[0],
   unavailable: exitCodes.unavailable[0],
+  rate_limited: exitCodes.unavailable[0],
   internal: exitCodes.internal[0],
 }
 

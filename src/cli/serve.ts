@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { createGate } from '../access/gate.ts'
 import { type AppContext, announceFolderServer } from '../context.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
 import { createHttpServer } from '../http/server.ts'
@@ -45,6 +46,7 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
       database: config.database,
       corsOrigins,
       trustedProxies,
+      gate: createGate({ rateLimit: config.access?.rateLimit }),
       ...(app.database.kind === 'pglite' && {
         local: { token, person: localPerson(config.tenantId) },
       }),

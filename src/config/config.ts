@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { tenantOfKey } from '../domain/api-key.ts'
 import { type CheckpointKey, readCheckpointKey } from '../domain/checkpoint.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { type AccessConfig, accessVariables, findAccessProblems, toAccessConfig } from './access.ts'
 import { Secret } from './secret.ts'
 
 /** Where the data is: a PostgreSQL server, or a folder that this process has to itself. */
@@ -57,6 +58,8 @@ export interface Config {
   readonly embeddingDimensions?: number
   readonly audit?: AuditConfig
   readonly http: HttpConfig
+  /** Who may pass the doors that are reached over a network; absent: who has a key, as often as they like. */
+  readonly access?: AccessConfig
 }
 
 /** What says which hosted models are asked, at whatever door it is given. */
@@ -128,6 +131,7 @@ const environment = z.object({
       (ranges) => ranges.every(isAddressRange),
       'must be addresses or ranges such as 10.0.0.0/8, with commas between',
     ),
+  ...accessVariables,
 })
 
 function listOf(text: string): readonly string[] {
@@ -237,6 +241,10 @@ export function readConfig(
       ],
     })
   }
+  const accessProblems = findAccessProblems(rest)
+  if (accessProblems.length > 0) {
+    throw new ServiceError('CONFIG_INVALID', { problems: accessProblems })
+  }
   const key = rest.STEPWARDEN_KEY
   const ofKey = key === undefined ? undefined : tenantOfKey(key)
   const tenantId = rest.STEPWARDEN_TENANT ?? ofKey ?? 'default'
@@ -293,5 +301,6 @@ export function readConfig(
       corsOrigins: rest.STEPWARDEN_CORS_ORIGINS,
       trustedProxies: rest.STEPWARDEN_TRUSTED_PROXIES,
     },
+    access: toAccessConfig(rest, tenantId),
   })
 }

@@ -21,6 +21,7 @@ export function addEventStreams(server: FastifyInstance, door: Door): void {
     for (const stream of open) stream.abort()
   })
   server.get(eventsPath.replace('{executionId}', ':executionId'), async (request, reply) => {
+    await door.admit(request, reply)
     const look = () => readRun(door, request)
     const seen = readSeen(request.headers['last-event-id'])
     const run = await look()

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { rateLimitHeadersOf } from '../access/gate.ts'
 import type { DatabaseConfig } from '../config/config.ts'
 import { type AppContext, explainFailure } from '../context.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
@@ -24,6 +25,7 @@ export function answerFailure(
   if (isServiceError(known, 'METHOD_NOT_ALLOWED')) {
     reply.header('allow', known.details.allowed.join(', '))
   }
+  reply.headers(rateLimitHeadersOf(known))
   reply.code(problem.status).type(problemType).send(JSON.stringify(problem))
 }
 

@@ -32,6 +32,8 @@ const doorErrors: readonly ErrorCode[] = [
   'HTTP_INVALID',
   'CREDENTIAL_MISSING',
   'KEY_REFUSED',
+  'RATE_LIMITED',
+  'ISSUER_UNAVAILABLE',
   'DATABASE_UNAVAILABLE',
 ]
 const bodyErrors: readonly ErrorCode[] = ['BODY_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED']

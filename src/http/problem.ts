@@ -12,6 +12,7 @@ export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
   too_large: 413,
   unsupported_media: 415,
   precondition_required: 428,
+  rate_limited: 429,
   internal: 500,
   unavailable: 503,
 }

@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import { createGate, type Gate, rateLimitHeaders } from '../access/gate.ts'
 import type { DatabaseConfig } from '../config/config.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError } from '../domain/errors.ts'
@@ -25,6 +26,8 @@ export interface HttpOptions {
   readonly corsOrigins?: readonly string[] | undefined
   /** Addresses of proxies whose `X-Forwarded-For` is believed; default none. */
   readonly trustedProxies?: readonly string[] | undefined
+  /** Counts requests and refused keys, together with the other doors of this process; default one that limits refusals alone. */
+  readonly gate?: Gate
   /** For the commands of this machine, where they cannot open the data folder beside this process. */
   readonly local?: LocalAccess
 }
@@ -57,11 +60,23 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     frameworkErrors: (error, { id }, reply) =>
       answerFailure(app, options.database, error, id, reply),
   })
+  const { gate = createGate({ rateLimit: undefined }) } = options
+  const identify = ({ ip, headers: { authorization } }: FastifyRequest): Promise<Principal> => {
+    const credential = credentialOf(authorization)
+    return gate.admit(ip, credential, () => authenticate(app, credential))
+  }
   const background = new Set<Promise<unknown>>()
   let isStopping = false
   const door: Door = {
     app,
-    identify: ({ headers: { authorization } }) => authenticate(app, credentialOf(authorization)),
+    async identify(request) {
+      return identify(request)
+    },
+    async admit(request, reply) {
+      const principal = await identify(request)
+      reply.headers(rateLimitHeaders(gate.take(principal)))
+      return principal
+    },
     isStopping: () => isStopping,
     inBackground(work) {
       const settled = work.catch(() => {}).finally(() => background.delete(settled))
@@ -94,8 +109,8 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       method: route.method,
       url: `/v1${route.path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
       // Before the body is read: strangers are not listened to.
-      async onRequest(request) {
-        request.setDecorator('principal', await door.identify(request))
+      async onRequest(request, reply) {
+        request.setDecorator('principal', await door.admit(request, reply))
       },
       async handler(request, reply) {
         const principal = request.getDecorator<Principal>('principal')
@@ -127,7 +142,16 @@ const takenHeaders = [
   'prefer',
   'x-request-id',
 ]
-const answeredHeaders = ['etag', 'location', 'preference-applied', 'retry-after', 'x-request-id']
+const answeredHeaders = [
+  'etag',
+  'location',
+  'preference-applied',
+  'ratelimit-limit',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+  'retry-after',
+  'x-request-id',
+]
 
 const securityHeaders = {
   'cache-control': 'no-store',

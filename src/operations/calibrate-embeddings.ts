@@ -49,6 +49,7 @@ export const calibrateEmbeddings = defineAdministration({
   }),
   errors: ['EMBEDDING_MODEL_UNKNOWN', 'EXAMPLES_TOO_FEW', 'EMBEDDER_UNAVAILABLE'],
   roles: ['admin'],
+  concernsAllTenants: true,
   async prepare({ app, db }, input) {
     const models = await listEmbeddingModels(app.database.system)
     const model = input.model ?? models.find(({ isCurrent }) => isCurrent)?.name ?? ''

@@ -21,7 +21,7 @@ export const changePrincipal = defineAdministration({
       name: displayName.optional(),
       roles: roleList.optional(),
       groups: groupList.optional(),
-      disabled: z.boolean().optional().describe('Whether their keys are refused'),
+      disabled: z.boolean().optional().describe('Whether their keys and tokens are refused'),
     })
     .refine(
       ({ name, roles, groups, disabled }) => name ?? roles ?? groups ?? disabled !== undefined,
@@ -30,11 +30,14 @@ export const changePrincipal = defineAdministration({
       },
     ),
   output: principalShape,
-  errors: ['PRINCIPAL_NOT_FOUND'],
+  errors: ['PRINCIPAL_NOT_FOUND', 'PRINCIPAL_OF_ISSUER'],
   roles: ['admin'],
   async change({ app }, transaction, { principalId: id, disabled, ...input }) {
     const before = await findPrincipal(transaction, id)
     if (before === undefined) throw new ServiceError('PRINCIPAL_NOT_FOUND', { principalId: id })
+    if (before.tokenIssuedAt !== null && (input.name ?? input.roles ?? input.groups)) {
+      throw new ServiceError('PRINCIPAL_OF_ISSUER', { principalId: id })
+    }
     const since = before.disabledAt ?? new Date(app.clock.now())
     const after = await updatePrincipal(transaction, id, {
       ...(input.name !== undefined && { name: input.name }),

@@ -40,6 +40,7 @@ export const continueEmbeddingSwitch = defineAdministration({
   }),
   errors: ['EMBEDDING_MODEL_UNKNOWN', 'EMBEDDER_UNAVAILABLE'],
   roles: ['admin'],
+  concernsAllTenants: true,
   async prepare({ app }) {
     const target = targetOf(await listEmbeddingModels(app.database.system))
     if (target === undefined) return

@@ -25,7 +25,7 @@ export const createKey = defineAdministration({
   output: keyShape.extend({
     key: z.string().describe('What to show at a door. It is not kept, and cannot be shown again'),
   }),
-  errors: ['PRINCIPAL_NOT_FOUND', 'PRINCIPAL_DISABLED'],
+  errors: ['PRINCIPAL_NOT_FOUND', 'PRINCIPAL_DISABLED', 'PRINCIPAL_OF_ISSUER'],
   roles: ['admin'],
   async change({ app, caller }, transaction, { principalId: id, name, expiresInDays }) {
     const { tenantId } = caller.principal
@@ -33,6 +33,9 @@ export const createKey = defineAdministration({
     if (principal === undefined) throw new ServiceError('PRINCIPAL_NOT_FOUND', { principalId: id })
     if (principal.disabledAt !== null) {
       throw new ServiceError('PRINCIPAL_DISABLED', { principalId: id })
+    }
+    if (principal.tokenIssuedAt !== null) {
+      throw new ServiceError('PRINCIPAL_OF_ISSUER', { principalId: id })
     }
     const now = app.clock.now()
     const text = newApiKey(tenantId)

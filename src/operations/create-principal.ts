@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { insertPrincipal } from '../db/queries/principals.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { issuedIdPrefix } from '../domain/issued-id.ts'
 import { defineAdministration } from './define.ts'
 import {
   displayName,
@@ -19,10 +20,15 @@ export const createPrincipal = defineAdministration({
   name: 'createPrincipal',
   summary: 'Add a person, an AI agent or a service that may act',
   input: z.strictObject({
-    principalId: principalId.refine(
-      (id) => !reservedIds.includes(id),
-      'is how the audit log calls the service itself; take another',
-    ),
+    principalId: principalId
+      .refine(
+        (id) => !reservedIds.includes(id),
+        'is how the audit log calls the service itself; take another',
+      )
+      .refine(
+        (id) => !id.startsWith(issuedIdPrefix),
+        `begins with ${issuedIdPrefix} as the ids of people whom an issuer lets in; take another`,
+      ),
     kind: z.enum(['human', 'ai', 'service']).default('human').describe('It never changes'),
     name: displayName.optional().describe('How people call them; default the id'),
     roles: roleList,
@@ -40,6 +46,7 @@ export const createPrincipal = defineAdministration({
       roles: [...new Set(input.roles)].sort(),
       groups: [...new Set(input.groups)].sort(),
       createdAt: new Date(app.clock.now()),
+      tokenIssuedAt: null,
     }
     if (!(await insertPrincipal(transaction, caller.principal.tenantId, principal))) {
       throw new ServiceError('PRINCIPAL_EXISTS', { principalId: id })

@@ -8,6 +8,7 @@ import type { StepRow } from '../domain/execution.ts'
 import type { Json } from '../domain/json.ts'
 import type { Principal, Role } from '../domain/principal.ts'
 import { pathText } from '../domain/problem.ts'
+import { isForDeployment } from './whole-deployment.ts'
 
 /** Which front door a call came through; recorded with every administrative act. */
 export type Origin = 'library' | 'cli' | 'http' | 'mcp' | 'schedule'
@@ -80,6 +81,8 @@ export interface Operation<I = unknown, O = unknown> {
 /** Codes that any operation may answer. */
 export const commonErrors: readonly ErrorCode[] = ['REQUEST_INVALID', 'ROLE_MISSING', 'INTERNAL']
 
+const deploymentErrors: readonly ErrorCode[] = ['DEPLOYMENT_WIDE']
+
 interface Declared<I, O> {
   readonly name: string
   readonly summary: string
@@ -118,6 +121,8 @@ export function defineOperation<I, O>(
  */
 export function defineAdministration<I, O, P = undefined>(
   declared: Declared<I, O> & {
+    /** It changes what all tenants share: refused to who comes over a network, unless theirs is the only one. */
+    readonly concernsAllTenants?: true
     readonly prepare?: (context: OperationContext, input: I) => Promise<P>
     readonly change: (
       context: OperationContext,
@@ -130,12 +135,16 @@ export function defineAdministration<I, O, P = undefined>(
     }>
   },
 ): Operation<I, O> {
-  const { change, prepare, ...contract } = declared
+  const { change, prepare, concernsAllTenants, ...contract } = declared
   return {
     ...contract,
+    errors: [...contract.errors, ...(concernsAllTenants ? deploymentErrors : [])],
     administrative: true,
     invoke: async (app, caller, raw) => {
       const input = admit(contract, caller, raw)
+      if (concernsAllTenants && !(await isForDeployment(app, caller))) {
+        throw new ServiceError('DEPLOYMENT_WIDE', { operation: contract.name })
+      }
       const context = { app, caller, db: app.database.forTenant(caller.principal.tenantId) }
       const prepared = (await prepare?.(context, input)) as P
       const output = await context.db.kysely.transaction().execute(async (transaction) => {

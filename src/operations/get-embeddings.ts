@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AppContext } from '../context.ts'
 import {
+  countOwnVectors,
   countVectors,
   listEmbeddingModels,
   type RegisteredModel,
@@ -8,6 +9,7 @@ import {
 import { ngramEmbedder } from '../search/ngram-embedder.ts'
 import { defineOperation } from './define.ts'
 import { instant } from './shapes.ts'
+import { isForDeployment } from './whole-deployment.ts'
 
 const modelState = z.object({
   model: z.string(),
@@ -19,7 +21,7 @@ const modelState = z.object({
   isOffline: z.boolean().describe('Search falls back on it'),
   isAvailable: z.boolean().describe('This process can make vectors of it'),
   switchingSince: instant.nullable().describe('When the switch to it began that is under way'),
-  vectorCount: z.int().describe('Versions that have a vector of it, over all tenants'),
+  vectorCount: z.int().describe('Of these versions, those that have a vector of it'),
 })
 
 type ModelState = z.infer<typeof modelState>
@@ -31,15 +33,19 @@ export const getEmbeddings = defineOperation({
   input: z.strictObject({}),
   output: z.object({
     models: z.array(modelState),
-    versionCount: z.int().describe('Versions of all tenants'),
+    versionCount: z
+      .int()
+      .describe('Versions of all tenants; over a network, of your own where there are several'),
     advice: z.array(z.string()).describe('What should be done; empty when all is well'),
   }),
   errors: [],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],
-  async run({ app }) {
+  async run({ app, caller, db }) {
     const { system } = app.database
     const registered = await listEmbeddingModels(system)
-    const { versions, byModel } = await countVectors(system.kysely)
+    const { versions, byModel } = (await isForDeployment(app, caller))
+      ? await countVectors(system.kysely)
+      : await countOwnVectors(db.kysely)
     const models = registered.map((one) => toState(app, one, byModel.get(one.name) ?? 0))
     return { models, versionCount: versions, advice: [...adviceOn(models, versions)] }
   },

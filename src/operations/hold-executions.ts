@@ -14,6 +14,7 @@ export const holdExecutions = defineAdministration({
   output: z.object({ held: z.int().describe('Runs that are paused now, of all tenants') }),
   errors: [],
   roles: ['admin'],
+  concernsAllTenants: true,
   async change({ db }, transaction) {
     const held = await holdAll(transaction)
     return {

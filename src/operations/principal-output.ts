@@ -29,6 +29,11 @@ export const principalShape = z
     groups: z.array(z.string()),
     createdAt: instant,
     disabledAt: instant.nullable().describe('Since when they may do nothing; null: they may'),
+    tokenIssuedAt: instant
+      .nullable()
+      .describe(
+        'Of whom an issuer lets in: of when the newest token is that was noted, within an hour',
+      ),
   })
   .meta({ id: 'PrincipalState' })
 
@@ -41,6 +46,7 @@ export function toPrincipalOutput(principal: StoredPrincipal): z.infer<typeof pr
     groups: [...principal.groups],
     createdAt: principal.createdAt.toISOString(),
     disabledAt: principal.disabledAt?.toISOString() ?? null,
+    tokenIssuedAt: principal.tokenIssuedAt?.toISOString() ?? null,
   }
 }
 

@@ -25,6 +25,7 @@ export const switchEmbeddings = defineAdministration({
   output: z.object({ model: z.string(), instead: z.string().nullable() }),
   errors: ['EMBEDDING_MODEL_UNKNOWN', 'EMBEDDING_MODEL_UNMEASURED'],
   roles: ['admin'],
+  concernsAllTenants: true,
   async change({ app }, transaction, { model, unmeasured }) {
     getEmbedder(app, model)
     const models = await lockEmbeddingModels(transaction, 'update')

@@ -77,3 +77,55 @@ describe('the embedding model', () => {
     )
   })
 })
+
+describe('who may pass', () => {
+  const oidc = {
+    STEPWARDEN_OIDC_ISSUER: 'https://login.example/realms/a',
+    STEPWARDEN_OIDC_AUDIENCE: 'stepwarden',
+  }
+
+  it('is whoever has a key, fifty times a second, when nothing is said', () => {
+    expect(readConfig({}, '/').access).toEqual({
+      rateLimit: { perSecond: 50, burst: 200 },
+    })
+  })
+
+  it('is whom an issuer has let in, with the roles of a map, in the tenant that is named', () => {
+    const { access } = readConfig(
+      {
+        ...oidc,
+        STEPWARDEN_TENANT: 'acme',
+        STEPWARDEN_OIDC_ROLE_MAP: 'team=a=agent, owners=author,owners=approver',
+        STEPWARDEN_RATE_LIMIT: 'off',
+      },
+      '/',
+    )
+
+    expect(access).toEqual({
+      oidc: {
+        issuer: 'https://login.example/realms/a',
+        audience: 'stepwarden',
+        rolesClaim: 'roles',
+        roleMap: new Map([
+          ['team=a', ['agent']],
+          ['owners', ['author', 'approver']],
+        ]),
+        tenantId: 'acme',
+      },
+    })
+  })
+
+  it.each([
+    [{ STEPWARDEN_OIDC_ISSUER: 'https://login.example' }, 'STEPWARDEN_OIDC_AUDIENCE'],
+    [{ STEPWARDEN_OIDC_GROUPS_CLAIM: 'groups' }, 'STEPWARDEN_OIDC_ISSUER'],
+    [{ ...oidc, STEPWARDEN_OIDC_ISSUER: 'http://login.example' }, 'https URL'],
+    [{ ...oidc, STEPWARDEN_OIDC_ISSUER: 'https://login.example/?' }, 'https URL'],
+    [{ ...oidc, STEPWARDEN_OIDC_ISSUER: 'http://127.0.0.1@login.example' }, 'https URL'],
+    [{ ...oidc, STEPWARDEN_OIDC_ROLE_MAP: 'owners=root' }, "'owners=root'"],
+    [{ ...oidc, STEPWARDEN_OIDC_ROLE_MAP: 'a=agent,' }, 'VALUE=ROLE'],
+    [{ STEPWARDEN_RATE_LIMIT: '50' }, '50/200'],
+    [{ STEPWARDEN_RATE_LIMIT: '0/1' }, 'nothing'],
+  ])('is refused when it is unclear: %j', (variables, message) => {
+    expect(() => readConfig(variables, '/')).toThrow(message)
+  })
+})

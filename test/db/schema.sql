@@ -73,6 +73,7 @@ TABLE api_keys
   CONSTRAINT api_keys_tenant_id_key_hash_key UNIQUE (tenant_id, key_hash)
   CONSTRAINT api_keys_tenant_id_principal_id_fkey FOREIGN KEY (tenant_id, principal_id) REFERENCES principals(tenant_id, id)
   CREATE TRIGGER api_keys_identity BEFORE UPDATE OF tenant_id, id, principal_id, name, key_hash, created_at, expires_at ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse('A key is revoked, never changed.')
+  CREATE TRIGGER api_keys_issued BEFORE INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse_issued_key()
   CREATE TRIGGER api_keys_kept BEFORE DELETE OR TRUNCATE ON api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse('A key is revoked, never deleted.')
   CREATE TRIGGER api_keys_revoked BEFORE UPDATE ON api_keys FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION refuse('A revoked key stays revoked.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
@@ -572,16 +573,19 @@ TABLE principals
   groups text[] NOT NULL
   created_at timestamp(3) with time zone NOT NULL
   disabled_at timestamp(3) with time zone
+  token_issued_at timestamp(3) with time zone
+  CONSTRAINT principals_issued CHECK (((token_issued_at IS NULL) OR ((id ~~ 'oidc:%'::text) AND (kind <> 'ai'::text))))
   CONSTRAINT principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'ai'::text, 'service'::text])))
   CONSTRAINT principals_pkey PRIMARY KEY (tenant_id, id)
   CONSTRAINT principals_roles_check CHECK ((roles <@ ARRAY['agent'::text, 'author'::text, 'approver'::text, 'admin'::text, 'auditor'::text]))
   CONSTRAINT principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE TRIGGER principals_identity BEFORE UPDATE OF tenant_id, id, kind, created_at ON principals FOR EACH ROW EXECUTE FUNCTION refuse('A principal keeps its id and its kind.')
   CREATE TRIGGER principals_kept BEFORE DELETE OR TRUNCATE ON principals FOR EACH STATEMENT EXECUTE FUNCTION refuse('A principal is disabled, never deleted.')
+  CREATE TRIGGER principals_source BEFORE UPDATE OF token_issued_at ON principals FOR EACH ROW WHEN ((((old.token_issued_at IS NULL) <> (new.token_issued_at IS NULL)) OR (new.token_issued_at < old.token_issued_at))) EXECUTE FUNCTION refuse('Who comes with tokens does so for ever, and older ones say nothing new.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (name, roles, groups, disabled_at) TO stepwarden_app
+  GRANT UPDATE (name, roles, groups, disabled_at, token_issued_at) TO stepwarden_app
 
 TABLE procedure_versions
   tenant_id text COLLATE "C" NOT NULL
@@ -1839,6 +1843,21 @@ AS $function$
         TABLE = TG_TABLE_NAME,
         CONSTRAINT = TG_NAME,
         MESSAGE = TG_ARGV[0];
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.refuse_issued_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF EXISTS (SELECT FROM public.principals p
+        WHERE p.tenant_id = NEW.tenant_id AND p.id = NEW.principal_id AND p.token_issued_at IS NOT NULL) THEN
+        PERFORM public.refuse_row('api_keys', 'api_keys_of_admins', 'restrict_violation',
+          'Who comes with tokens has no keys.');
+      END IF;
+      RETURN NEW;
     END
     $function$
   OWNER stepwarden_owner

@@ -26,6 +26,31 @@ async function tenantTables(): Promise<readonly string[]> {
   })
 }
 
+/** The columns that a statement may write. */
+async function columnsOf(table: string): Promise<readonly string[]> {
+  return db.asOwner('default', async (client) => {
+    const { rows } = await client.query<{ attname: string }>(
+      `SELECT attname FROM pg_attribute
+       WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attidentity <> 'a'
+       ORDER BY attnum`,
+      [table],
+    )
+    return rows.map(({ attname }) => attname)
+  })
+}
+
+async function countRows(tenant: string): Promise<Readonly<Record<string, number>>> {
+  const tables = await tenantTables()
+  return db.asOwner(tenant, async (client) => {
+    const counts: Record<string, number> = {}
+    for (const table of tables) {
+      const { rows } = await client.query(`SELECT count(*)::integer AS n FROM ${table}`)
+      counts[table] = rows[0].n
+    }
+    return counts
+  })
+}
+
 beforeAll(async () => {
   await db.addTenant('a')
   await db.addTenant('b')
@@ -403,6 +428,37 @@ describe.each(['application', 'owner'] as const)(
       const move = as('a', (client) => client.query(`UPDATE procedures SET tenant_id = 'b'`))
 
       await expect(move).rejects.toMatchObject({ code: expect.stringMatching(/^(42501|23001)$/) })
+    })
+
+    it('adds to, changes, moves and deletes nothing of another tenant, in any table', async () => {
+      const before = await countRows('b')
+      for (const table of await tenantTables()) {
+        const key = table === 'tenants' ? 'id' : 'tenant_id'
+        const others = (await columnsOf(table)).filter((column) => column !== key)
+        const list = others.join(', ')
+        await as('a', async (client) => {
+          for (const statement of [
+            `INSERT INTO ${table} (${key}, ${list}) SELECT 'b', ${list} FROM ${table}`,
+            `UPDATE ${table} SET ${key} = 'b'`,
+          ]) {
+            // By a policy, a missing right or a guard; not because of what happens to be there.
+            const refused = { code: expect.stringMatching(/^(42501|23001)$/) }
+            await expect(client.query(statement), statement).rejects.toMatchObject(refused)
+          }
+          for (const statement of [
+            `UPDATE ${table} SET ${others[0]} = ${others[0]} WHERE ${key} = 'b'`,
+            `DELETE FROM ${table} WHERE ${key} = 'b'`,
+          ]) {
+            // A guard may refuse the statement, whatever rows it finds.
+            const found = await client.query(statement).then(
+              ({ rowCount }) => rowCount,
+              () => 0,
+            )
+            expect(found, statement).toBe(0)
+          }
+        })
+      }
+      expect(await countRows('b')).toEqual(before)
     })
 
     it('sees nothing at all without a tenant', async () => {

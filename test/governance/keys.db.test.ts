@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { apiKeyHash, newApiKey, tenantOfKey } from '../../src/domain/api-key.ts'
 import { authenticate } from '../../src/operations/authenticate.ts'
@@ -108,6 +109,53 @@ describe('a key', () => {
     expect(tenantOfKey(`sw_a-b_${'_-'.repeat(21)}_`)).toBe('a-b')
     expect(newApiKey('default')).not.toBe(newApiKey('default'))
     expect(apiKeyHash('x')).toMatch(/^[0-9a-f]{64}$/)
+  })
+})
+
+/** The app, and what it asks the database for with `forTenant`: each statement as it is, values and all. */
+function observed() {
+  const statements: string[] = []
+  const plugin: KyselyPlugin = {
+    transformQuery({ node }) {
+      statements.push(JSON.stringify(node))
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  const forTenant: typeof app.database.forTenant = (tenantId) => {
+    const tenant = app.database.forTenant(tenantId)
+    return { ...tenant, kysely: tenant.kysely.withPlugin(plugin) }
+  }
+  return { statements, app: { ...app, database: { ...app.database, forTenant } } }
+}
+
+describe('what is compared of a key', () => {
+  it('is its digest, by the database: the same one statement for whatever has the form of a key', async () => {
+    const { key } = await keyOf(await somebody())
+    const revoked = await keyOf(await somebody())
+    await operations.revokeKey.invoke(app, admin, { keyId: revoked.keyId })
+    const nearly = `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`
+    const shown = [key, nearly, revoked.key, newApiKey('default'), newApiKey('nobody')]
+
+    const seen = new Set<string>()
+    for (const one of shown) {
+      const { app: watched, statements } = observed()
+      await authenticate(watched, one).catch(() => {})
+      expect(statements).toHaveLength(1)
+      const [statement = ''] = statements
+      expect(statement).toContain(apiKeyHash(one))
+      expect(statement).not.toContain(one.slice(-43))
+      seen.add(statement.replace(apiKeyHash(one), ''))
+    }
+    // Nothing of the text decides what is asked, so nothing of it shows in how long that takes.
+    expect(seen.size).toBe(1)
+  })
+
+  it('is nothing at all of what has not the form of one', async () => {
+    const { app: watched, statements } = observed()
+
+    await expect(authenticate(watched, 'sw_default_short')).rejects.toThrow()
+    expect(statements).toEqual([])
   })
 })
 

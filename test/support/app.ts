@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll } from 'vitest'
+import type { AccessConfig } from '../../src/config/access.ts'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
 import { readDocument } from '../../src/documents/read-document.ts'
 import { operations } from '../../src/operations/registry.ts'
@@ -16,11 +17,14 @@ export interface TestApp {
  * The service on a database of this test file's own, with the demo's payment desk unless other tools are given, and with
  * the embedder of words alone, which needs no loading.
  */
-export async function openTestApp(options: ContextOptions = {}): Promise<TestApp> {
+export async function openTestApp(
+  options: ContextOptions = {},
+  access: AccessConfig = {},
+): Promise<TestApp> {
   const db = await openTestDatabase()
   const app = await createContext(
     db.database,
-    { tenantId: 'default', logLevel: 'silent' },
+    { tenantId: 'default', logLevel: 'silent', access },
     { embedder: ngramEmbedder, ...options },
   )
   afterAll(() => app[Symbol.asyncDispose]())

@@ -1,4 +1,5 @@
 import { afterAll } from 'vitest'
+import { createGate } from '../../src/access/gate.ts'
 import type { AppContext } from '../../src/context.ts'
 import type { Role } from '../../src/domain/principal.ts'
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts'
@@ -31,7 +32,12 @@ export async function openTestDoor(
   app: AppContext,
   options: Partial<HttpOptions> = {},
 ): Promise<TestDoor> {
-  const door = await createHttpServer(app, { database: { dataDir: 'test' }, ...options })
+  const door = await createHttpServer(app, {
+    database: { dataDir: 'test' },
+    // Tests show many keys that let nobody in, all from one address.
+    gate: createGate({ rateLimit: undefined, refusals: { perSecond: 1e6, burst: 1e6 } }),
+    ...options,
+  })
   const url = await door.listen({ host: '127.0.0.1', port: 0 })
   let isOpen = true
   const close = door.close.bind(door)

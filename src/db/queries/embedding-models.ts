@@ -160,12 +160,36 @@ export async function listVersionsWithoutVector(
   }))
 }
 
-/** How many versions all tenants have together, and how many of them have a vector of their purpose, by model. */
-export async function countVectors(
-  db: Db,
-): Promise<{ readonly versions: number; readonly byModel: ReadonlyMap<string, number> }> {
-  const { rows } = await sql<{ model: string | null; count: number }>`
-    SELECT model, count FROM count_vectors()`.execute(db)
+/** How many versions there are, and how many of them have a vector of their purpose, by model. */
+export interface VectorCounts {
+  readonly versions: number
+  readonly byModel: ReadonlyMap<string, number>
+}
+
+/** Of all tenants together. */
+export async function countVectors(db: Db): Promise<VectorCounts> {
+  return toCounts(await sql<CountRow>`SELECT model, count FROM count_vectors()`.execute(db))
+}
+
+/** Of the tenant of `db` alone; as `count_vectors` counts. */
+export async function countOwnVectors(db: Db): Promise<VectorCounts> {
+  return toCounts(
+    await sql<CountRow>`
+      SELECT NULL AS model, count(*) FROM procedure_versions
+      UNION ALL
+      SELECT e.model, count(*)
+      FROM version_embeddings e JOIN procedure_versions v ON v.tenant_id = e.tenant_id AND v.id = e.version_id
+      WHERE e.text_hash = encode(sha256(convert_to(v.purpose, 'UTF8')), 'hex')
+      GROUP BY e.model`.execute(db),
+  )
+}
+
+interface CountRow {
+  readonly model: string | null
+  readonly count: number
+}
+
+function toCounts({ rows }: { readonly rows: readonly CountRow[] }): VectorCounts {
   const counts = new Map(rows.map(({ model, count }) => [model, count]))
   const versions = counts.get(null) ?? 0
   return {

@@ -13,6 +13,8 @@ export interface StoredPrincipal {
   readonly groups: readonly string[]
   readonly createdAt: Date
   readonly disabledAt: Date | null
+  /** Of whom an issuer lets in: when the newest token that was seen was issued. Null for whom an admin has made. */
+  readonly tokenIssuedAt: Date | null
 }
 
 /** A key without its text, which nobody has. */
@@ -41,6 +43,7 @@ export async function insertPrincipal(
       roles: [...principal.roles],
       groups: [...principal.groups],
       created_at: principal.createdAt,
+      token_issued_at: principal.tokenIssuedAt,
     })
     .onConflict((conflict) => conflict.columns(['tenant_id', 'id']).doNothing())
     .returning('id')
@@ -68,6 +71,33 @@ export async function updatePrincipal(
       ...(change.disabledAt !== undefined && { disabled_at: change.disabledAt }),
     })
     .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row && toPrincipal(row)
+}
+
+/**
+ * Takes over what a newer token says of somebody whom the issuer lets in. Undefined when there is nobody of this id, they
+ * are disabled, or a token that is as new was seen.
+ */
+export async function updateIssued(
+  transaction: Transaction,
+  id: string,
+  {
+    name,
+    roles,
+    groups,
+    issuedAt,
+  }: Pick<StoredPrincipal, 'name' | 'roles' | 'groups'> & {
+    readonly issuedAt: Date
+  },
+): Promise<StoredPrincipal | undefined> {
+  const row = await transaction
+    .updateTable('principals')
+    .set({ name, roles: [...roles], groups: [...groups], token_issued_at: issuedAt })
+    .where('id', '=', id)
+    .where('token_issued_at', '<', issuedAt)
+    .where('disabled_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
   return row && toPrincipal(row)
@@ -186,6 +216,7 @@ function toPrincipal(row: Selectable<PrincipalsTable>): StoredPrincipal {
     groups: row.groups,
     createdAt: row.created_at,
     disabledAt: row.disabled_at,
+    tokenIssuedAt: row.token_issued_at,
   }
 }
 

@@ -45,6 +45,16 @@ export async function insertTenant(
   return row !== undefined
 }
 
+/** Whether there is such a tenant: of its own rows alone, so `db` is to be that tenant's. */
+export async function hasTenant(db: Db, tenantId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('tenants')
+    .select('id')
+    .where('id', '=', tenantId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** The ids of all tenants, in order. */
 export async function listTenantIds(database: Database): Promise<readonly string[]> {
   const rows = await database.system.query<{ id: string }>(

@@ -22,6 +22,8 @@ export interface PrincipalsTable {
   groups: string[]
   created_at: Date
   disabled_at: Nullable<Date>
+  /** When the newest token that was seen of them was issued; null for whom an admin has made. */
+  token_issued_at: Nullable<Date>
 }
 
 /** Keys by the SHA-256 of their text, which nobody has but whom it was shown to. */

@@ -94,6 +94,11 @@ export const governance = {
     'conflict',
     (d) => `'${d.principalId}' is shut out, so a key would let nobody in. Let them in first.`,
   ),
+  PRINCIPAL_OF_ISSUER: define<{ principalId: string }>(
+    'conflict',
+    (d) =>
+      `'${d.principalId}' comes in with tokens of the issuer, which say their name, roles and groups, so they are changed there, and a key would outlive what it says. Here they can be shut out and let in. For a program make a principal of its own.`,
+  ),
   KEY_NOT_FOUND: define<{ keyId: string }>(
     'not_found',
     (d) => `There is no key ${d.keyId}. List keys to see which there are.`,
@@ -101,12 +106,36 @@ export const governance = {
   KEY_REFUSED: define<Record<string, never>>(
     'unauthenticated',
     () =>
-      'The key lets nobody in: it is unknown, expired or revoked, or belongs to somebody who is shut out. Ask an admin for another.',
+      'The key or token lets nobody in: it is unknown, expired or revoked, or belongs to somebody who is shut out. Ask an admin for another key, or sign in again.',
   ),
   KEY_MISSING: define<{ tenantId: string }>(
     'unauthenticated',
     (d) =>
       `Tenant '${d.tenantId}' has admins with keys, so nobody acts in it without one. Set STEPWARDEN_KEY to yours.`,
+  ),
+  ISSUER_UNAVAILABLE: define<{ issuer: string; problem: string }>(
+    'unavailable',
+    (d) =>
+      `Whether the token lets somebody in cannot be said now: the keys of ${d.issuer} are out of reach. ${d.problem}. Try again later; keys of Stepwarden work on.`,
+    { retryable: true },
+  ),
+  RATE_LIMITED: define<{
+    limited: 'principal' | 'address'
+    retryAfterSeconds: number
+    perSecond?: number
+    allowance?: { limit: number; remaining: number; resetSeconds: number }
+  }>(
+    'rate_limited',
+    (d) =>
+      d.limited === 'address'
+        ? `Too many credentials from your address have let nobody in, so no further one is looked at now. Try again in ${d.retryAfterSeconds} s.`
+        : `You send more than ${d.perSecond} requests a second. Nothing was done; send this one again in ${d.retryAfterSeconds} s.`,
+    { retryable: true },
+  ),
+  DEPLOYMENT_WIDE: define<{ operation: string }>(
+    'forbidden',
+    (d) =>
+      `'${d.operation}' concerns all tenants of this deployment, so none of them asks for it over a network. Whoever runs the deployment does it at the command line.`,
   ),
   TENANT_EXISTS: define<{ tenantId: string }>(
     'conflict',
