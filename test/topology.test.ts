@@ -19,7 +19,7 @@ const effects = [
 /**
  * The parts of src/, lowest first, each with what it may import of the others; a single file may have a line of its
  * own, which adds to that of its part. Imports point one way:
- * http cli mcp -> operations -> db search simulation reply documents checks diff -> executor openai -> domain.
+ * http cli mcp -> operations -> db search simulation reply documents checks diff -> executor openai outbound -> domain.
  */
 const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -31,6 +31,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   executor: ['domain', 'logger.ts'],
   simulation: ['domain', 'executor'],
   openai: ['domain', 'config'],
+  outbound: [],
   reply: ['domain', 'logger.ts', 'openai'],
   search: ['domain', 'logger.ts', 'openai'],
   db: [...foundations, 'executor/ports.ts'],
@@ -82,6 +83,8 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/compress': ['src/http/server.ts'],
   '@fastify/cors': ['src/http/server.ts'],
+  undici: ['src/outbound/'],
+  'ipaddr.js': ['src/outbound/'],
 }
 
 /** Globals by which time, chance, the environment or the outside leak in. */
