@@ -26,6 +26,7 @@ import * as seals from '../../migrations/0024-seals.ts'
 import * as checkpoints from '../../migrations/0025-checkpoints.ts'
 import * as erasure from '../../migrations/0026-erasure.ts'
 import * as guardsHold from '../../migrations/0027-guards-hold.ts'
+import * as webhooks from '../../migrations/0029-webhooks.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -68,6 +69,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0025-checkpoints': checkpoints,
     '0026-erasure': erasure,
     '0027-guards-hold': guardsHold,
+    '0029-webhooks': webhooks,
   }),
 )
 
