@@ -13,6 +13,7 @@ const effects = [
   'openai',
   'reply',
   'search',
+  'webhooks',
   'db',
 ]
 
@@ -23,7 +24,7 @@ const effects = [
  */
 const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
-  config: ['domain'],
+  config: ['domain', 'outbound/host-list.ts'],
   'logger.ts': ['config'],
   documents: ['domain'],
   checks: ['domain'],
@@ -34,6 +35,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   outbound: [],
   reply: ['domain', 'logger.ts', 'openai'],
   search: ['domain', 'logger.ts', 'openai'],
+  webhooks: ['domain', 'config', 'outbound'],
   db: [...foundations, 'executor/ports.ts'],
   'db/migrate.ts': ['migrations'],
   // Builds the concrete parts, the tools of the demo among them, and hands them to the operations.

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { tenantOfKey } from '../domain/api-key.ts'
 import { type CheckpointKey, readCheckpointKey } from '../domain/checkpoint.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { isHostEntry } from '../outbound/host-list.ts'
 import { Secret } from './secret.ts'
 
 /** Where the data is: a PostgreSQL server, or a folder that this process has to itself. */
@@ -57,6 +58,8 @@ export interface Config {
   readonly embeddingDimensions?: number
   readonly audit?: AuditConfig
   readonly http: HttpConfig
+  /** Which services of the own network may be told of what happens. */
+  readonly webhooks?: { readonly allowHosts: readonly string[] }
 }
 
 /** What says which hosted models are asked, at whatever door it is given. */
@@ -127,6 +130,14 @@ const environment = z.object({
     .refine(
       (ranges) => ranges.every(isAddressRange),
       'must be addresses or ranges such as 10.0.0.0/8, with commas between',
+    ),
+  STEPWARDEN_WEBHOOK_ALLOW_HOSTS: z
+    .string()
+    .default('')
+    .transform(listOf)
+    .refine(
+      (hosts) => hosts.every(isHostEntry),
+      'must be hosts such as desk.internal or 127.0.0.1:8080, with commas between',
     ),
 })
 
@@ -293,5 +304,6 @@ export function readConfig(
       corsOrigins: rest.STEPWARDEN_CORS_ORIGINS,
       trustedProxies: rest.STEPWARDEN_TRUSTED_PROXIES,
     },
+    webhooks: { allowHosts: rest.STEPWARDEN_WEBHOOK_ALLOW_HOSTS },
   })
 }
