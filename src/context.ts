@@ -23,6 +23,7 @@ import { withWarnings } from './reply/warning-model.ts'
 import type { Embedder } from './search/embedder.ts'
 import { createEmbedders, type Embedders, offlineModels } from './search/embedders.ts'
 import { type HostedModelConfig, openHostedEmbedder } from './search/hosted-embedder.ts'
+import type { WebhookOptions } from './webhooks/sender.ts'
 
 /** Everything that operations work with, wired once per process. Closing it closes what it opened, in reverse. */
 export interface AppContext extends AsyncDisposable {
@@ -40,6 +41,8 @@ export interface AppContext extends AsyncDisposable {
   readonly log: Logger
   /** How checkpoints are signed and where copies of them go. */
   readonly audit: AuditConfig
+  /** Which services may be told of what happens. */
+  readonly webhooks: WebhookOptions
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
 }
 
@@ -56,6 +59,8 @@ export interface ContextOptions {
   readonly replyModel?: ReplyModel
   /** In place of that of the configuration. */
   readonly checkpointKey?: CheckpointKey | undefined
+  /** In place of that of the configuration. */
+  readonly webhooks?: WebhookOptions
   /** Default: on a server that server's time, else this machine's. */
   readonly clock?: Clock
   /** Told at each boundary between which a crash must be harmless; tests stop the process there. */
@@ -92,7 +97,10 @@ export async function openContext(
 /** Like `openContext`, on a database that is open already and stays open. */
 export async function createContext(
   database: Database,
-  config: Pick<Config, 'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit' | 'access'> &
+  config: Pick<
+    Config,
+    'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit' | 'access' | 'webhooks'
+  > &
     HostedModelConfig,
   options: ContextOptions = {},
 ): Promise<AppContext> {
@@ -122,6 +130,7 @@ export async function createContext(
       ...config.audit,
       ...(options.checkpointKey && { checkpointKey: options.checkpointKey }),
     },
+    webhooks: options.webhooks ?? config.webhooks ?? { allowHosts: [] },
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     async [Symbol.asyncDispose]() {
       await using _embedders = embedders

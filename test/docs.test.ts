@@ -25,6 +25,7 @@ describe('the pages', () => {
     ['playbook', 'library'],
     ['models', 'library'],
     ['work', 'library'],
+    ['receiver', 'webhooks'],
   ])('show the example %s.ts as it runs here', (name, page) => {
     const example = readFileSync(join(root, `test/examples/${name}.ts`), 'utf8')
 

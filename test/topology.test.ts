@@ -14,17 +14,18 @@ const effects = [
   'openai',
   'reply',
   'search',
+  'webhooks',
   'db',
 ]
 
 /**
  * The parts of src/, lowest first, each with what it may import of the others; a single file may have a line of its
  * own, which adds to that of its part. Imports point one way:
- * http cli mcp -> operations -> db search simulation reply documents checks diff -> executor openai -> domain.
+ * http cli mcp -> operations -> db search simulation reply documents checks diff -> executor openai outbound -> domain.
  */
 const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
-  config: ['domain'],
+  config: ['domain', 'outbound/host-list.ts'],
   'logger.ts': ['config'],
   access: ['domain', 'config', 'logger.ts'],
   documents: ['domain'],
@@ -33,8 +34,10 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   executor: ['domain', 'logger.ts'],
   simulation: ['domain', 'executor'],
   openai: ['domain', 'config'],
+  outbound: [],
   reply: ['domain', 'logger.ts', 'openai'],
   search: ['domain', 'logger.ts', 'openai'],
+  webhooks: ['domain', 'config', 'outbound'],
   db: [...foundations, 'executor/ports.ts'],
   'db/migrate.ts': ['migrations'],
   // Builds the concrete parts, the tools of the demo among them, and hands them to the operations.
@@ -87,6 +90,7 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@fastify/cors': ['src/http/server.ts'],
   '@modelcontextprotocol/sdk': ['src/mcp/'],
   jose: ['src/access/'],
+  undici: ['src/outbound/'],
   'ipaddr.js': ['src/access/', 'src/outbound/'],
 }
 

@@ -24,6 +24,7 @@ import { simulate } from './simulate-command.ts'
 import { switchCommands } from './switch-commands.ts'
 import { tenantCommands } from './tenant-commands.ts'
 import { ticketCommands } from './ticket-commands.ts'
+import { webhookCommands } from './webhook-commands.ts'
 import { worker } from './worker.ts'
 
 /** Every command, in the order of the help. The session knows them all, and is one more. */
@@ -50,6 +51,7 @@ export const commands: readonly Command[] = [
   ...tenantCommands,
   ...auditCommands,
   ...erasureCommands,
+  ...webhookCommands,
   serve,
   worker,
   mcp,

@@ -16,7 +16,7 @@ export const exitCodes = {
   unavailable: [6, 'the database or the data folder cannot be used now'],
   disagrees: [
     7,
-    '`doctor` or `audit verify` found a failure, or a replay does not agree with its record',
+    '`doctor`, `audit verify` or `webhooks test` found a failure, or a replay does not agree with its record',
   ],
   interrupted: [130, 'interrupted; no run is lost by that'],
 } as const satisfies Record<string, readonly [code: number, meaning: string]>

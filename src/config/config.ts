@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { tenantOfKey } from '../domain/api-key.ts'
 import { type CheckpointKey, readCheckpointKey } from '../domain/checkpoint.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { isHostEntry } from '../outbound/host-list.ts'
 import { type AccessConfig, accessVariables, findAccessProblems, toAccessConfig } from './access.ts'
 import { Secret } from './secret.ts'
 
@@ -60,6 +61,8 @@ export interface Config {
   readonly http: HttpConfig
   /** Who may pass the doors that are reached over a network; absent: who has a key, as often as they like. */
   readonly access?: AccessConfig
+  /** Which services of the own network may be told of what happens. */
+  readonly webhooks?: { readonly allowHosts: readonly string[] }
 }
 
 /** What says which hosted models are asked, at whatever door it is given. */
@@ -132,6 +135,14 @@ const environment = z.object({
       'must be addresses or ranges such as 10.0.0.0/8, with commas between',
     ),
   ...accessVariables,
+  STEPWARDEN_WEBHOOK_ALLOW_HOSTS: z
+    .string()
+    .default('')
+    .transform(listOf)
+    .refine(
+      (hosts) => hosts.every(isHostEntry),
+      'must be hosts such as desk.internal or 127.0.0.1:8080, with commas between',
+    ),
 })
 
 function listOf(text: string): readonly string[] {
@@ -302,5 +313,6 @@ export function readConfig(
       trustedProxies: rest.STEPWARDEN_TRUSTED_PROXIES,
     },
     access: toAccessConfig(rest, tenantId),
+    webhooks: { allowHosts: rest.STEPWARDEN_WEBHOOK_ALLOW_HOSTS },
   })
 }

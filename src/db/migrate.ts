@@ -27,6 +27,7 @@ import * as checkpoints from '../../migrations/0025-checkpoints.ts'
 import * as erasure from '../../migrations/0026-erasure.ts'
 import * as guardsHold from '../../migrations/0027-guards-hold.ts'
 import * as issuedPrincipals from '../../migrations/0028-issued-principals.ts'
+import * as webhooks from '../../migrations/0029-webhooks.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -70,6 +71,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0026-erasure': erasure,
     '0027-guards-hold': guardsHold,
     '0028-issued-principals': issuedPrincipals,
+    '0029-webhooks': webhooks,
   }),
 )
 

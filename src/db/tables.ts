@@ -44,6 +44,7 @@ import type {
   LiteralPatternsTable,
   VersionEmbeddingsTable,
 } from './rows/search.ts'
+import type { WebhookDeliveriesTable, WebhookSecretsTable, WebhooksTable } from './rows/webhooks.ts'
 
 /**
  * Row types: one interface per table, in the database's own names. A test holds them equal to the live catalog.
@@ -91,6 +92,9 @@ export interface Tables {
   checkpoints: CheckpointsTable
   erasures: ErasuresTable
   erased_tickets: ErasedTicketsTable
+  webhooks: WebhooksTable
+  webhook_secrets: WebhookSecretsTable
+  webhook_deliveries: WebhookDeliveriesTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable

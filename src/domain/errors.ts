@@ -5,6 +5,7 @@ import type { ErrorEntry, ErrorKind } from './error-entries/entry.ts'
 import { executions } from './error-entries/executions.ts'
 import { governance } from './error-entries/governance.ts'
 import { procedures } from './error-entries/procedures.ts'
+import { webhooks } from './error-entries/webhooks.ts'
 
 export type { ErrorKind }
 
@@ -19,6 +20,7 @@ const registry = {
   ...executions,
   ...deployment,
   ...doors,
+  ...webhooks,
 }
 
 export type ErrorCode = keyof typeof registry

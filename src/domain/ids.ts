@@ -20,6 +20,8 @@ const prefixes = {
   switch: 'swi',
   schedule: 'sch',
   request: 'req',
+  webhook: 'whk',
+  delivery: 'dlv',
 } as const
 
 export type IdKind = keyof typeof prefixes

@@ -76,6 +76,16 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   createKey: 'POST /keys',
   revokeKey: 'DELETE /keys/{keyId}',
 
+  listWebhooks: 'GET /webhooks',
+  createWebhook: 'POST /webhooks',
+  changeWebhook: 'PATCH /webhooks/{webhookId}',
+  deleteWebhook: 'DELETE /webhooks/{webhookId}',
+  rotateWebhookSecret: 'POST /webhooks/{webhookId}/rotate',
+  testWebhook: 'POST /webhooks/{webhookId}/test',
+  replayWebhook: 'POST /webhooks/{webhookId}/replay',
+  listWebhookDeliveries: 'GET /webhooks/{webhookId}/deliveries',
+  replayWebhookDelivery: 'POST /deliveries/{deliveryId}/replay',
+
   listAuditEvents: 'GET /audit/events',
   verifyAudit: 'POST /audit/verify',
   sealExecutions: 'POST /audit/seal',

@@ -49,6 +49,7 @@ export interface AuditEntry {
     | 'tenant'
     | 'principal'
     | 'key'
+    | 'webhook'
   readonly entityId: string
   /** Hashes of what was there before and after, where that has one. */
   readonly beforeHash?: string

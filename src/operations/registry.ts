@@ -11,13 +11,16 @@ import { cancelBacktest } from './cancel-backtest.ts'
 import { cancelExecution } from './cancel-execution.ts'
 import { cancelSchedule } from './cancel-schedule.ts'
 import { changePrincipal } from './change-principal.ts'
+import { changeWebhook } from './change-webhook.ts'
 import { continueBacktest } from './continue-backtest.ts'
 import { continueEmbeddingSwitch } from './continue-embedding-switch.ts'
 import { createKey } from './create-key.ts'
 import { createPrincipal } from './create-principal.ts'
 import { createProcedure } from './create-procedure.ts'
 import { createVersion } from './create-version.ts'
+import { createWebhook } from './create-webhook.ts'
 import { deleteDraft } from './delete-draft.ts'
+import { deleteWebhook } from './delete-webhook.ts'
 import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { diffVersions } from './diff-versions.ts'
@@ -46,15 +49,20 @@ import { listScenarios } from './list-scenarios.ts'
 import { listSchedules } from './list-schedules.ts'
 import { listTools } from './list-tools.ts'
 import { listWaitingSteps } from './list-waiting-steps.ts'
+import { listWebhookDeliveries } from './list-webhook-deliveries.ts'
+import { listWebhooks } from './list-webhooks.ts'
 import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
 import { replayExecution } from './replay-execution.ts'
+import { replayWebhook } from './replay-webhook.ts'
+import { replayWebhookDelivery } from './replay-webhook-delivery.ts'
 import { resolveEscalation } from './resolve-escalation.ts'
 import { resolveTicket } from './resolve-ticket.ts'
 import { resumeExecution } from './resume-execution.ts'
 import { reviewVersion } from './review-version.ts'
 import { revokeKey } from './revoke-key.ts'
 import { rollBackProcedure } from './roll-back-procedure.ts'
+import { rotateWebhookSecret } from './rotate-webhook-secret.ts'
 import { scheduleActivation } from './schedule-activation.ts'
 import { sealExecutions } from './seal-executions.ts'
 import { searchProcedures } from './search-procedures.ts'
@@ -67,6 +75,7 @@ import { startExecution } from './start-execution.ts'
 import { stopProcedure } from './stop-procedure.ts'
 import { stopTool } from './stop-tool.ts'
 import { switchEmbeddings } from './switch-embeddings.ts'
+import { testWebhook } from './test-webhook.ts'
 import { verifyAudit } from './verify-audit.ts'
 
 /** Everything that a caller may ask for. The front doors are made from this list. */
@@ -141,4 +150,13 @@ export const operations = {
   setReviewBy,
   cancelSchedule,
   listSchedules,
+  createWebhook,
+  listWebhooks,
+  changeWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  listWebhookDeliveries,
+  replayWebhookDelivery,
+  replayWebhook,
+  testWebhook,
 } as const

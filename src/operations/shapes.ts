@@ -22,6 +22,8 @@ export const escalationId = idOf('escalation', 'esc_…')
 export const backtestId = idOf('backtest', 'bkt_…')
 
 export const scheduleId = idOf('schedule', 'sch_…')
+export const webhookId = idOf('webhook', 'whk_…')
+export const deliveryId = idOf('delivery', 'dlv_…')
 
 export const acknowledge = z
   .array(z.string().min(1).max(200))
@@ -89,10 +91,9 @@ export const reason = z.custom<Reason | null>().meta({
   required: ['code', 'message'],
 })
 
-function idOf<K extends 'execution' | 'escalation' | 'backtest' | 'schedule'>(
-  kind: K,
-  example: string,
-): z.ZodType<Id<K>> {
+function idOf<
+  K extends 'execution' | 'escalation' | 'backtest' | 'schedule' | 'webhook' | 'delivery',
+>(kind: K, example: string): z.ZodType<Id<K>> {
   return z
     .custom<Id<K>>(
       (value) => typeof value === 'string' && isId(kind, value),

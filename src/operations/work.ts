@@ -6,6 +6,7 @@ import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
 import { doChores } from './chores.ts'
 import { pause } from './pause.ts'
 import { lookAfterRetention } from './retention-chore.ts'
+import { lookAfterWebhooks } from './webhook-chore.ts'
 
 /** How a process works on the executions that nobody has. */
 export interface WorkOptions {
@@ -156,6 +157,7 @@ export function startWorking(
   const lookingAfter = Promise.all([
     lookAfterAudit(app, stopping.signal),
     lookAfterRetention(app, stopping.signal),
+    lookAfterWebhooks(app, stopping.signal),
   ])
   return {
     async stop(graceMs = 10_000) {

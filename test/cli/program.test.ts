@@ -58,11 +58,13 @@ test('every operation can be reached, by a summary of its own', () => {
   const unreached = Object.values(operations).filter(({ summary }) => !summaries.has(summary))
 
   // `embeddings switch` and `backtest` begin and carry on; `doctor --after-restore` holds; `procedures scenarios --set`
-  // sets them; `procedures approve`, `decline` and `comment` review; `procedures activate --at` schedules.
+  // sets them; `procedures approve`, `decline` and `comment` review; `procedures activate --at` schedules; `webhooks replay`
+  // without a time repeats one message.
   expect(unreached.map(({ name }) => name).sort()).toEqual([
     'continueBacktest',
     'continueEmbeddingSwitch',
     'holdExecutions',
+    'replayWebhookDelivery',
     'reviewVersion',
     'scheduleActivation',
     'setScenarios',

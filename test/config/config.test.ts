@@ -76,6 +76,18 @@ describe('the embedding model', () => {
       /STEPWARDEN_EMBEDDING_DIMENSIONS/,
     )
   })
+
+  it('takes hosts of the own network that webhooks may reach, and refuses what is none', () => {
+    const name = 'STEPWARDEN_WEBHOOK_ALLOW_HOSTS'
+
+    const { webhooks } = readConfig({ [name]: 'desk.internal, 127.0.0.1:8080,[::1]' }, '/')
+
+    expect(webhooks).toEqual({ allowHosts: ['desk.internal', '127.0.0.1:8080', '[::1]'] })
+    expect(readConfig({}, '/').webhooks).toEqual({ allowHosts: [] })
+    for (const wrong of ['https://desk.internal', 'desk internal', '*.internal']) {
+      expect(() => readConfig({ [name]: wrong }, '/')).toThrow(name)
+    }
+  })
 })
 
 describe('who may pass', () => {

@@ -61,6 +61,7 @@ const setByTrigger = [
   'audit_events.hash',
   'reviews.seq',
   'reviews.content',
+  'webhook_deliveries.seq',
 ]
 
 function describeColumn(column: Column): string {

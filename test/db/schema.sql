@@ -112,6 +112,7 @@ TABLE audit_events
   CREATE TRIGGER audit_events_1_unforged BEFORE INSERT ON audit_events FOR EACH ROW WHEN ((num_nonnulls(new.seq, new.hash_version, new.prev_hash, new.hash) > 0)) EXECUTE FUNCTION refuse('The database alone sets seq, hash_version, prev_hash and hash of an audit event.')
   CREATE TRIGGER audit_events_2_chain BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION chain_audit_event()
   CREATE TRIGGER audit_events_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION refuse('The audit log only grows.')
+  CREATE TRIGGER audit_events_told AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION tell_act()
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT (tenant_id, id, at, actor_id, actor_kind, actor, action, entity_kind, entity_id, before_hash, after_hash, details, origin, ungoverned) TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -293,6 +294,7 @@ TABLE erased_records
   CONSTRAINT erased_records_tenant_id_erasure_id_fkey FOREIGN KEY (tenant_id, erasure_id) REFERENCES erasures(tenant_id, id)
   CONSTRAINT erased_records_tenant_id_event_id_fkey FOREIGN KEY (tenant_id, event_id) REFERENCES audit_events(tenant_id, id) DEFERRABLE INITIALLY DEFERRED
   CONSTRAINT erased_records_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER erased_records_forget_answers AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_answers()
   CREATE TRIGGER erased_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -304,6 +306,7 @@ TABLE erased_tickets
   erased_at timestamp(3) with time zone NOT NULL
   CONSTRAINT erased_tickets_pkey PRIMARY KEY (tenant_id, escalation_id)
   CONSTRAINT erased_tickets_tenant_id_erasure_id_fkey FOREIGN KEY (tenant_id, erasure_id) REFERENCES erasures(tenant_id, id)
+  CREATE TRIGGER erased_tickets_forget_answers AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_answers()
   CREATE TRIGGER erased_tickets_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_tickets FOR EACH STATEMENT EXECUTE FUNCTION refuse('That something was erased is never forgotten.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -371,6 +374,7 @@ TABLE escalations
   CREATE TRIGGER escalations_kept BEFORE DELETE OR TRUNCATE ON escalations FOR EACH STATEMENT EXECUTE FUNCTION refuse('An escalation is never deleted.')
   CREATE TRIGGER escalations_late BEFORE UPDATE OF late_outcomes ON escalations FOR EACH ROW EXECUTE FUNCTION guard_escalation()
   CREATE TRIGGER escalations_resolved BEFORE UPDATE OF queue, priority, status, assignee, resolution, assigned_at, resolved_at ON escalations FOR EACH ROW WHEN ((old.status = 'resolved'::text)) EXECUTE FUNCTION guard_escalation()
+  CREATE TRIGGER escalations_told AFTER INSERT ON escalations FOR EACH ROW EXECUTE FUNCTION tell_escalation()
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
@@ -928,6 +932,89 @@ TABLE version_embeddings
   GRANT UPDATE (text_hash, embedding, served_in) TO stepwarden_app
   GRANT SELECT (tenant_id, model, version_id, text_hash) TO stepwarden_system
 
+TABLE webhook_deliveries WITH (fillfactor=80)
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  webhook_id text COLLATE "C" NOT NULL
+  seq bigint NOT NULL
+  type text COLLATE "C" NOT NULL
+  subject text COLLATE "C" NOT NULL
+  at timestamp(3) with time zone NOT NULL
+  data jsonb NOT NULL
+  status text NOT NULL DEFAULT 'pending'::text
+  due_at timestamp(3) with time zone NOT NULL
+  claimed_until timestamp(3) with time zone
+  fence bigint NOT NULL DEFAULT 0
+  failure_count integer NOT NULL DEFAULT 0
+  attempts jsonb
+  ended_at timestamp(3) with time zone
+  CONSTRAINT webhook_deliveries_attempts_check CHECK ((jsonb_typeof(attempts) = 'array'::text))
+  CONSTRAINT webhook_deliveries_check CHECK (((status = 'pending'::text) = (ended_at IS NULL)))
+  CONSTRAINT webhook_deliveries_data_check CHECK ((jsonb_typeof(data) = 'object'::text))
+  CONSTRAINT webhook_deliveries_failure_count_check CHECK ((failure_count >= 0))
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+  CREATE INDEX webhook_deliveries_age ON webhook_deliveries USING btree (at)
+  CREATE INDEX webhook_deliveries_claimed ON webhook_deliveries USING btree (tenant_id, webhook_id) WHERE (claimed_until IS NOT NULL)
+  CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (tenant_id, webhook_id, due_at, seq) WHERE (status = 'pending'::text)
+  CREATE INDEX webhook_deliveries_log ON webhook_deliveries USING btree (tenant_id, webhook_id, seq)
+  CREATE INDEX webhook_deliveries_subject ON webhook_deliveries USING btree (tenant_id, subject, webhook_id, seq)
+  CREATE TRIGGER webhook_deliveries_identity BEFORE UPDATE OF tenant_id, id, webhook_id, type, subject, at, data ON webhook_deliveries FOR EACH ROW EXECUTE FUNCTION refuse('What is told never changes.')
+  POLICY system_rows FOR ALL TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT (tenant_id, id, webhook_id, type, subject, at, data, due_at, claimed_until, fence) TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (status, due_at, claimed_until, failure_count, attempts, ended_at) TO stepwarden_app
+  GRANT DELETE TO stepwarden_system
+  GRANT SELECT (tenant_id, id, webhook_id, seq, subject, at, status, due_at, claimed_until, fence) TO stepwarden_system
+  GRANT UPDATE (due_at, claimed_until, fence) TO stepwarden_system
+
+TABLE webhook_secrets
+  tenant_id text COLLATE "C" NOT NULL
+  webhook_id text COLLATE "C" NOT NULL
+  number integer NOT NULL
+  secret text NOT NULL
+  expires_at timestamp(3) with time zone
+  CONSTRAINT webhook_secrets_number_check CHECK ((number >= 1))
+  CONSTRAINT webhook_secrets_pkey PRIMARY KEY (tenant_id, webhook_id, number)
+  CONSTRAINT webhook_secrets_tenant_id_webhook_id_fkey FOREIGN KEY (tenant_id, webhook_id) REFERENCES webhooks(tenant_id, id) ON DELETE CASCADE
+  CREATE UNIQUE INDEX webhook_secrets_newest ON webhook_secrets USING btree (tenant_id, webhook_id) WHERE (expires_at IS NULL)
+  POLICY system_rows FOR ALL TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (expires_at) TO stepwarden_app
+  GRANT DELETE TO stepwarden_system
+  GRANT SELECT (tenant_id, webhook_id, number, expires_at) TO stepwarden_system
+
+TABLE webhooks
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  url text NOT NULL
+  description text NOT NULL
+  events text[]
+  created_at timestamp(3) with time zone NOT NULL
+  status text NOT NULL DEFAULT 'active'::text
+  paused_because text
+  paused_at timestamp(3) with time zone
+  failing_since timestamp(3) with time zone
+  is_troubled boolean NOT NULL DEFAULT false
+  last_delivered_at timestamp(3) with time zone
+  CONSTRAINT webhooks_check CHECK ((((status = 'paused'::text) = (paused_because IS NOT NULL)) AND ((status = 'paused'::text) = (paused_at IS NOT NULL))))
+  CONSTRAINT webhooks_events_check CHECK ((cardinality(events) > 0))
+  CONSTRAINT webhooks_paused_because_check CHECK ((paused_because = ANY (ARRAY['asked'::text, 'gone'::text, 'failing'::text])))
+  CONSTRAINT webhooks_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT webhooks_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text])))
+  CONSTRAINT webhooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (url, description, events, status, paused_because, paused_at, failing_since, is_troubled, last_delivered_at) TO stepwarden_app
+  GRANT SELECT (tenant_id, id, status, is_troubled) TO stepwarden_system
+
 TABLE workers
   id text COLLATE "C" NOT NULL
   lease_until timestamp(3) with time zone NOT NULL
@@ -1074,6 +1161,64 @@ AS $function$
       FROM taken WHERE e.tenant_id = taken.tenant_id AND e.id = taken.id
       RETURNING e.tenant_id, e.id, e.fence;
     END
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.claim_webhook_deliveries(at_time timestamp with time zone, until_time timestamp with time zone, most integer, most_troubled integer)
+ RETURNS TABLE(tenant_id text, id text, fence bigint, is_troubled boolean)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      WITH due AS MATERIALIZED (
+        SELECT w.tenant_id, w.id AS webhook_id, w.is_troubled, f.free, d.id, d.seq, d.subject, d.due_at
+        FROM public.webhooks w
+        CROSS JOIN LATERAL (
+          SELECT CASE WHEN w.is_troubled THEN 1 ELSE 4 END - count(*) AS free FROM public.webhook_deliveries c
+          WHERE c.tenant_id = w.tenant_id AND c.webhook_id = w.id AND c.claimed_until > at_time
+        ) f
+        CROSS JOIN LATERAL (
+          SELECT p.id, p.seq, p.subject, p.due_at FROM public.webhook_deliveries p
+          WHERE p.tenant_id = w.tenant_id AND p.webhook_id = w.id AND p.status = 'pending' AND p.due_at <= at_time
+          ORDER BY p.due_at, p.seq
+          -- Some of them may have to wait for an earlier one.
+          LIMIT CASE WHEN f.free > 0 THEN f.free + 32 ELSE 0 END
+          FOR NO KEY UPDATE SKIP LOCKED
+        ) d
+        WHERE w.status = 'active'
+      ), looked AS MATERIALIZED (
+        SELECT due.*, (
+            SELECT b.due_at FROM public.webhook_deliveries b
+            WHERE b.tenant_id = due.tenant_id AND b.subject = due.subject AND b.webhook_id = due.webhook_id
+              AND b.seq < due.seq AND b.status = 'pending'
+            ORDER BY b.seq LIMIT 1
+          ) AS earlier_at
+        FROM due
+      ), put_off AS (
+        -- Until the earlier one of its subject was told. Whoever tells that brings it forward again.
+        UPDATE public.webhook_deliveries d SET due_at = greatest(l.earlier_at, at_time + interval '1 second')
+        FROM looked l
+        WHERE l.earlier_at IS NOT NULL AND d.tenant_id = l.tenant_id AND d.id = l.id
+      ), nth AS (
+        SELECT l.*, row_number() OVER (PARTITION BY l.tenant_id, l.webhook_id ORDER BY l.due_at, l.seq) AS n
+        FROM looked l WHERE l.earlier_at IS NULL
+      ), turn AS (
+        SELECT nth.*, row_number() OVER (PARTITION BY nth.tenant_id ORDER BY nth.n, nth.due_at, nth.seq) AS turn
+        FROM nth WHERE nth.n <= nth.free
+      ), chosen AS (
+        SELECT turn.*, row_number() OVER (PARTITION BY turn.is_troubled ORDER BY turn.turn, turn.due_at, turn.seq) AS place
+        FROM turn
+      ), taken AS (
+        SELECT c.tenant_id, c.id, c.is_troubled FROM chosen c
+        WHERE NOT c.is_troubled OR c.place <= most_troubled
+        ORDER BY c.turn, c.due_at, c.seq
+        LIMIT most
+      )
+      UPDATE public.webhook_deliveries d
+        SET claimed_until = until_time, due_at = until_time, fence = d.fence + 1
+        FROM taken t
+        WHERE d.tenant_id = t.tenant_id AND d.id = t.id
+        RETURNING d.tenant_id, d.id, d.fence, t.is_troubled
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
@@ -1296,6 +1441,27 @@ AS $function$
     $function$
   OWNER stepwarden_owner GRANTED TO stepwarden_owner, stepwarden_app
 
+FUNCTION public.forget_answers()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      erased CONSTANT text := coalesce(to_jsonb(NEW) ->> 'execution_id', to_jsonb(NEW) ->> 'escalation_id');
+    BEGIN
+      -- In the order in which whoever sends them locks them.
+      PERFORM FROM public.webhook_deliveries d
+        WHERE d.tenant_id = NEW.tenant_id AND d.subject = erased ORDER BY d.webhook_id, d.seq FOR NO KEY UPDATE;
+      UPDATE public.webhook_deliveries d
+        SET attempts = (
+          SELECT jsonb_agg(a.value - 'answer' ORDER BY a.ordinality)
+          FROM jsonb_array_elements(d.attempts) WITH ORDINALITY a)
+        WHERE d.tenant_id = NEW.tenant_id AND d.subject = erased AND d.attempts IS NOT NULL;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.forget_calls()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1451,6 +1617,11 @@ AS $function$
       IF NEW.parent_id IS NOT NULL AND NEW.ended_at IS NOT NULL THEN
         UPDATE public.executions p SET wake_at = clock_timestamp(), revision = p.revision + 1
         WHERE p.tenant_id = NEW.tenant_id AND p.id = NEW.parent_id AND p.ended_at IS NULL;
+      END IF;
+      IF NEW.status <> OLD.status AND NEW.status IN ('waiting', 'completed', 'escalated', 'cancelled') THEN
+        IF EXISTS (SELECT FROM public.webhooks w WHERE w.tenant_id = NEW.tenant_id) THEN
+          PERFORM public.tell_execution(NEW);
+        END IF;
       END IF;
       RETURN NULL;
     END
@@ -1831,6 +2002,29 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.prune_webhook_deliveries(at_time timestamp with time zone, before timestamp with time zone, most integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE pruned bigint;
+    BEGIN
+      DELETE FROM public.webhook_secrets s WHERE s.expires_at <= at_time;
+      DELETE FROM public.webhook_deliveries d USING (
+          SELECT o.tenant_id, o.id FROM public.webhook_deliveries o
+          WHERE o.at < before OR NOT EXISTS (
+            SELECT FROM public.webhooks w WHERE w.tenant_id = o.tenant_id AND w.id = o.webhook_id)
+          LIMIT most
+          FOR UPDATE SKIP LOCKED
+        ) old
+        WHERE d.tenant_id = old.tenant_id AND d.id = old.id;
+      GET DIAGNOSTICS pruned = ROW_COUNT;
+      RETURN pruned;
+    END
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
 FUNCTION public.refuse()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1993,6 +2187,89 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.tell_act()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      said jsonb;
+      told jsonb := '{}';
+      escalation public.escalations;
+    BEGIN
+      IF NEW.action NOT IN ('escalation.assigned', 'escalation.resolved', 'version.reviewed', 'version.activated',
+        'version.deprecated', 'activation.refused', 'procedure.stopped', 'procedure.allowed', 'tool.stopped',
+        'tool.allowed')
+      THEN
+        RETURN NULL;
+      END IF;
+      IF NOT EXISTS (SELECT FROM public.webhooks w WHERE w.tenant_id = NEW.tenant_id) THEN RETURN NULL; END IF;
+      IF NEW.entity_kind = 'escalation' THEN
+        SELECT * INTO escalation FROM public.escalations x WHERE x.tenant_id = NEW.tenant_id AND x.id = NEW.entity_id;
+        told := public.told_escalation(escalation);
+        said := '{}';
+      ELSE
+        said := NEW.details::jsonb;
+        -- Of what stands there only what names things: reasons and comments are free text.
+        SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}') INTO told FROM jsonb_each(said) d
+          WHERE d.key IN ('procedureKey', 'versionNumber', 'replaced', 'verdict', 'tool', 'scheduleId', 'code');
+        IF NEW.entity_kind = 'version' THEN told := told || jsonb_build_object('versionId', NEW.entity_id); END IF;
+      END IF;
+      PERFORM public.tell_webhooks(NEW.tenant_id, NEW.action,
+        coalesce(escalation.execution_id, escalation.id, said ->> 'procedureKey', said ->> 'tool', NEW.entity_id),
+        NEW.at, told || jsonb_build_object('auditSeq', NEW.seq));
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.tell_escalation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      IF EXISTS (SELECT FROM public.webhooks w WHERE w.tenant_id = NEW.tenant_id) THEN
+        PERFORM public.tell_webhooks(NEW.tenant_id, 'escalation.opened', coalesce(NEW.execution_id, NEW.id),
+          NEW.opened_at, public.told_escalation(NEW));
+      END IF;
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.tell_execution(run executions)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      own jsonb := '{}';
+    BEGIN
+      -- A run that waits for a moment, or for another run, goes on by itself.
+      IF run.status = 'waiting' THEN
+        SELECT jsonb_build_object('steps', jsonb_agg(jsonb_build_object('stepKey', s.step_key, 'ordinal', s.ordinal,
+            'kind', CASE s.kind WHEN 'tool' THEN 'confirm' ELSE s.kind END) ORDER BY s.ordinal))
+          INTO own FROM (
+            SELECT w.step_key, w.ordinal, w.kind FROM public.step_executions w
+            WHERE w.tenant_id = run.tenant_id AND w.execution_id = run.id AND w.status = 'waiting'
+              AND w.kind IN ('ask', 'approval', 'tool')
+            ORDER BY w.ordinal LIMIT 20) s;
+        IF jsonb_typeof(own -> 'steps') <> 'array' THEN RETURN; END IF;
+      ELSIF run.status = 'escalated' THEN
+        SELECT jsonb_build_object('escalationId', x.id) INTO own FROM public.escalations x
+          WHERE x.tenant_id = run.tenant_id AND x.execution_id = run.id;
+      END IF;
+      PERFORM public.tell_webhooks(run.tenant_id, 'execution.' || run.status, run.id,
+        coalesce(run.ended_at, clock_timestamp()),
+        jsonb_build_object('executionId', run.id, 'procedureKey', run.procedure_key, 'versionId', run.version_id,
+          'versionNumber', run.version_number, 'status', run.status, 'outcome', run.outcome,
+          'reasonCode', run.reason_code, 'parentId', run.parent_id, 'revision', run.revision)
+          || coalesce(own, '{}'));
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.tell_governance()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2014,6 +2291,22 @@ AS $function$
       END LOOP;
       PERFORM set_config('stepwarden.tenant', coalesce(tag, ''), true);
       RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.tell_webhooks(of_tenant text, of_type text, of_subject text, of_at timestamp with time zone, of_data jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      INSERT INTO public.webhook_deliveries (tenant_id, id, webhook_id, type, subject, at, data, due_at)
+      SELECT of_tenant, 'dlv_' || substr(public.new_audit_id(clock_timestamp()), 5), w.id, of_type, of_subject, of_at,
+        jsonb_build_object('tenantId', of_tenant) || of_data, clock_timestamp()
+      FROM public.webhooks w
+      WHERE w.tenant_id = of_tenant AND (w.events IS NULL OR of_type = ANY (w.events))
+      ORDER BY w.id;
     END
     $function$
   OWNER stepwarden_owner
@@ -2072,6 +2365,17 @@ AS $function$
       SELECT t.id FROM public.tenants t WHERE t.retention_days IS NOT NULL ORDER BY t.id
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.told_escalation(item escalations)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT jsonb_build_object('escalationId', item.id, 'executionId', item.execution_id, 'status', item.status,
+        'reasonCode', item.reason_code, 'queue', item.queue, 'priority', item.priority)
+    $function$
+  OWNER stepwarden_owner
 
 FUNCTION public.unsettled_switches(max integer)
  RETURNS TABLE(tenant_id text, id text)

@@ -347,6 +347,27 @@ async function fill(tenant: string): Promise<void> {
     })
     .execute()
   await kysely
+    .insertInto('webhooks')
+    .values({ ...kept, id: 'whk', url: 'https://hooks.example.com/', description: '' })
+    .execute()
+  await kysely
+    .insertInto('webhook_secrets')
+    .values({ ...own, webhook_id: 'whk', number: 1, secret: 'whsec_' })
+    .execute()
+  await kysely
+    .insertInto('webhook_deliveries')
+    .values({
+      ...own,
+      id: 'dlv',
+      webhook_id: 'whk',
+      type: 'webhook.ping',
+      subject: 'dlv',
+      at: exampleAt,
+      data: '{}',
+      due_at: exampleAt,
+    })
+    .execute()
+  await kysely
     .insertInto('audit_events')
     .values({
       ...own,
@@ -510,12 +531,14 @@ describe('every table', () => {
 
       const crossing = [
         'claim_executions',
+        'claim_webhook_deliveries',
         'count_unattended',
         'count_vectors',
         'due_schedules',
         'executions_of',
         'hold_executions',
         'living_workers',
+        'prune_webhook_deliveries',
         'release_executions',
         'tenant_ids',
         'tenants_to_checkpoint',

@@ -96,6 +96,15 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   setReviewBy: 'review, and decide what serves',
   cancelSchedule: 'review, and decide what serves',
   listSchedules: 'read procedures and their history',
+  createWebhook: 'keys, settings, tools',
+  listWebhooks: 'keys, settings, tools',
+  changeWebhook: 'keys, settings, tools',
+  deleteWebhook: 'keys, settings, tools',
+  rotateWebhookSecret: 'keys, settings, tools',
+  listWebhookDeliveries: 'keys, settings, tools',
+  replayWebhookDelivery: 'keys, settings, tools',
+  replayWebhook: 'keys, settings, tools',
+  testWebhook: 'keys, settings, tools',
 }
 
 /** The code of what it failed with, or `done`. */

@@ -1,0 +1,26 @@
+const [second, minute, hour] = [1_000, 60_000, 3_600_000]
+
+/** How long a message rests after each failure, as Standard Webhooks recommends. After one more it is given up. */
+const restsMs = [
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+]
+
+/**
+ * After how many milliseconds a message that has failed so often, from 1, is tried again; undefined when it is given up.
+ * `chance`, from 0 up to 1, moves that by up to a tenth, so that messages that have failed together do not come together.
+ */
+export function restMs(failureCount: number, chance: number): number | undefined {
+  const rest = restsMs[failureCount - 1]
+  return rest === undefined ? undefined : Math.round(rest * (0.9 + 0.2 * chance))
+}
+
+/** A webhook to which nothing could be delivered for so long is paused. */
+export const longestFailureMs = 5 * 24 * hour
