@@ -58,7 +58,7 @@ const show = operationCommand({
     [
       escalationScreen(terminal, escalation),
       ...(run === null
-        ? ['No playbook fitted this ticket, so nothing ran.']
+        ? ['Nothing ran for this ticket; the reason says why.']
         : [terminal.style('heading', 'What was done'), timelineScreen(terminal, run)]),
     ].join('\n\n'),
 })
