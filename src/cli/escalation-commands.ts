@@ -7,6 +7,7 @@ import { resolveEscalation } from '../operations/resolve-escalation.ts'
 import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
 import { dueText, overdueOption } from './due-text.ts'
 import { timelineScreen } from './run-screen.ts'
+import { erasedValue } from './origin-screen.ts'
 import { fields, table } from './table.ts'
 import type { Terminal } from './terminal.ts'
 import { cutToWidth } from './text-width.ts'
@@ -43,7 +44,10 @@ const list = operationCommand({
         item.queue,
         dueText(item),
         // A pipe would get all of a message; `show` has it whole.
-        cutToWidth(item.ticket?.text ?? '–', maxTicketWidth),
+        cutToWidth(
+          item.ticket?.text ?? (item.erasedAt === null ? '–' : erasedValue),
+          maxTicketWidth,
+        ),
       ]),
       'No escalations.',
     ) + nextPageLine(terminal, nextCursor),
