@@ -95,7 +95,9 @@ const executionOutput = executionListItem
     ticket: z.custom<Ticket | null>().meta({ type: ['object', 'null'] }),
     selection: selectionRecord
       .nullable()
-      .describe('Why this procedure; null: the caller named it and nothing was searched for, or it was erased (`erasedAt`)'),
+      .describe(
+        'Why this procedure; null: the caller named it and nothing was searched for, or it was erased (`erasedAt`)',
+      ),
     requester: z.custom<Principal>().meta({ type: 'object' }),
     onBehalfOf: z.string().nullable(),
     durability: z.enum(['effect', 'step']),
