@@ -161,7 +161,7 @@ async function eraseAll(
     const done = await eraseBatch(app, erasing, batch)
     if (done === undefined) return
     erased += done.runs + done.tickets
-    caller.onProgress?.(`${erased} runs and tickets erased`)
+    caller.onProgress?.(`${erased} ${erased === 1 ? 'run or ticket' : 'runs and tickets'} erased`)
   }
 }
 
