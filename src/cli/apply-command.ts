@@ -8,6 +8,7 @@ import type { versionState } from '../operations/version-output.ts'
 import type { Command } from './command.ts'
 import { diffScreen } from './diff-screen.ts'
 import { usageError } from './failures.ts'
+import { findApproval, hasErrors, nextStepLines, tellingEnded } from './next-step.ts'
 import { type PlaybookPlan, planPlaybook } from './plan-playbook.ts'
 import { findingsScreen } from './procedure-screen.ts'
 import { readPlaybooks } from './read-playbooks.ts'
@@ -36,10 +37,10 @@ export const apply: Command = {
     const notInFolder = await listOthers(shell, plans)
     const procedures: object[] = []
     for (const plan of plans) {
-      const saved = isPlan ? undefined : await carryOut(shell, plan)
+      const { saved, lines } = isPlan ? planned : await carryOut(shell, plan)
       const findings = plan.playbook.document.locate(saved?.findings ?? [])
       procedures.push(outputOf(plan, saved, findings))
-      terminal.print(screenOf(terminal, plan, saved, findings))
+      terminal.print([screenOf(terminal, plan, saved, findings), ...lines].join('\n'))
     }
     return {
       output: { folder, isPlan, procedures, notInFolder },
@@ -61,7 +62,32 @@ export function folderOf(folder: string | undefined): string {
 
 type Saved = z.infer<typeof versionState>
 
-async function carryOut(shell: Shell, plan: PlaybookPlan): Promise<Saved | undefined> {
+const planned = { saved: undefined, lines: [] }
+
+interface CarriedOut {
+  readonly saved: Saved | undefined
+  /** What that has ended, and what is to be done next. */
+  readonly lines: readonly string[]
+}
+
+async function carryOut(shell: Shell, plan: PlaybookPlan): Promise<CarriedOut> {
+  const procedureKey = plan.playbook.definition.key
+  const versionNumber = plan.version?.versionNumber
+  if (plan.result === 'edited' && versionNumber !== undefined) {
+    return tellingEnded(
+      shell,
+      { procedureKey, versionNumber },
+      () => save(shell, plan),
+      (saved) => saved?.findings ?? [],
+    )
+  }
+  const saved = await save(shell, plan)
+  const approval =
+    saved && !hasErrors(saved.findings) ? await findApproval(shell, saved) : undefined
+  return { saved, lines: approval === undefined ? [] : nextStepLines(shell, approval) }
+}
+
+async function save(shell: Shell, plan: PlaybookPlan): Promise<Saved | undefined> {
   const { playbook, result, version } = plan
   const { document, definition, scenarioFile } = playbook
   const procedureKey = definition.key

@@ -9,9 +9,10 @@ type Approval = z.infer<typeof getApproval.output>
 
 /** What an approval of a version would bind, who has said what of it, and where to look closer. */
 export function approvalScreen(approval: Approval, terminal: Terminal): string {
-  const { simulation, required, approvedBy, declinedBy, changed } = approval
+  const { simulation, required, approvedBy, declinedBy, shutOut, changed } = approval
   const scenarios = simulation?.scenarios ?? []
-  const failed = scenarios.filter(({ ok }) => !ok).map(({ name }) => name)
+  const failed = failedScenarios(approval)
+  const approver = approval.reviews.findLast(({ verdict }) => verdict === 'approve')?.reviewerId
   return [
     `${terminal.style('heading', approval.procedureKey)}  version ${approval.versionNumber}, ${approval.status}`,
     fields(terminal, [
@@ -20,8 +21,16 @@ export function approvalScreen(approval: Approval, terminal: Terminal): string {
       ['Approvals', standing(required, approvedBy)],
       ['Declined by', declinedBy.length === 0 ? null : declinedBy.join(', ')],
       [
+        'Shut out',
+        shutOut.length === 0
+          ? null
+          : `by now: ${shutOut.join(', ')}; what they said counts all the same`,
+      ],
+      [
         'Changed',
-        changed.length === 0 ? null : `since it was last approved: ${changed.join(', ')}`,
+        changed.length === 0
+          ? null
+          : `since ${approver ?? 'somebody'} approved it: ${changed.join(', ')}`,
       ],
       ['Definition', approval.parts.definition.slice(0, 12)],
       ['Tools', namesOf(approval.parts.tools)],
@@ -51,11 +60,33 @@ export function approvalScreen(approval: Approval, terminal: Terminal): string {
       'Nobody has said anything of it.',
     ),
     '',
-    terminal.style(
-      'quiet',
-      `Look closer: stepwarden diff ${approval.procedureKey} tells in what it differs from what serves.`,
-    ),
+    ...nextLines(approval).map((text) => terminal.style('quiet', text)),
   ].join('\n')
+}
+
+/** Names of the scenarios that keep it from going live. */
+export function failedScenarios({ simulation }: Approval): readonly string[] {
+  return (simulation?.scenarios ?? []).filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+/** Where to look closer, and the lines that say the verdict on what is shown. */
+function nextLines(approval: Approval): readonly string[] {
+  const { procedureKey: key, versionNumber: number, activeVersionNumber: active } = approval
+  const differs = active !== null && active !== number
+  return [
+    `Look closer: stepwarden procedures show ${key} ${number} shows all of it${differs ? '' : '.'}`,
+    ...(differs
+      ? [
+          `             stepwarden diff ${key} ${active} ${number} tells in what it differs from what serves.`,
+        ]
+      : []),
+    ...(approval.status === 'draft'
+      ? [
+          `Your verdict: stepwarden procedures approve ${key} ${number} --digest ${approval.digest.slice(0, 12)}`,
+          `              stepwarden procedures decline ${key} ${number} --digest ${approval.digest.slice(0, 12)} --comment WHY`,
+        ]
+      : []),
+  ]
 }
 
 function routingLine({ id, message }: Approval['routing'][number]): string {
@@ -77,7 +108,7 @@ function namesOf(hashes: Readonly<Record<string, string | null>>): string | null
 
 function backtestText({ backtest, procedureKey, versionNumber }: Approval): string {
   if (backtest === null) {
-    return `none of what it is now: stepwarden backtest ${procedureKey} ${versionNumber}`
+    return `none of what it is now; an author makes one with 'stepwarden backtest ${procedureKey} ${versionNumber}'`
   }
   const { backtestId, doneCount, same, different, unknown } = backtest
   return `${runsText(doneCount)}: ${same} end as before, ${different} otherwise, ${unknown} cannot be known (${backtestId})`

@@ -15,6 +15,7 @@ import {
   pageInput,
   pageOptions,
 } from './command.ts'
+import { actorText, detailsText, entityText, eventScreen } from './event-screen.ts'
 import {
   type CheckpointFile,
   readCheckpointFile,
@@ -53,17 +54,36 @@ const list = operationCommand({
   screen: ({ items, nextCursor }, terminal) =>
     table(
       terminal,
-      ['EVENT', 'TIME', 'WHO', 'ACTION', 'WHAT'],
+      ['EVENT', 'TIME', 'WHO', 'ACTION', 'WHAT', 'DETAILS'],
       items.map((item) => [
         String(item.seq),
         instantText(item.at) ?? '',
-        item.actorKind === 'human' ? item.actorId : `${item.actorId} (${item.actorKind})`,
+        actorText(item),
         item.ungoverned ? `${item.action} (ungoverned)` : item.action,
-        item.entityId ?? item.entityKind,
+        entityText(item),
+        detailsText(item),
       ]),
       'No events.',
     ) + nextPageLine(terminal, nextCursor),
 })
+
+const show: Command = {
+  path: 'audit show',
+  summary: 'Show one event of the audit log, whole',
+  arguments: [{ usage: '<EVENT>', text: "the number of an event, as 'audit list' shows it" }],
+  async run(shell, given) {
+    const seq = given.number('EVENT') ?? 0
+    const page = { cursor: String(seq + 1), limit: 1 }
+    const [event] = (await shell.call(listAuditEvents, page)).items
+    if (event?.seq !== seq) {
+      throw usageError(
+        `There is no event ${seq}.`,
+        "'stepwarden audit list' shows those there are.",
+      )
+    }
+    return { output: event, screen: eventScreen(shell.terminal, event) }
+  },
+}
 
 const verify: Command = {
   path: 'audit verify',
@@ -141,27 +161,31 @@ function verdictScreen(
   verdict: EvidenceVerdict & { readonly replayed?: number },
 ): string {
   const { ok, problems, problemCount, counts, provedUpTo, limits, replayed } = verdict
-  const [first, ...others] = problems.map(
-    ({ table: name, id, problem }) => `${name} ${id}: ${problem}`,
-  )
+  const untold = problemCount - problems.length
+  const fits =
+    provedUpTo === null
+      ? 'All of it fits together; nothing proves where it comes from.'
+      : 'All of it fits.'
   return [
     ok
-      ? terminal.style('good', 'All of it fits.')
+      ? terminal.style(provedUpTo === null ? 'care' : 'good', fits)
       : terminal.style(
           'bad',
-          `${countText(problemCount, 'thing')} that ${problemCount === 1 ? 'does' : 'do'} not fit.`,
+          `${countText(problemCount, 'thing')} that ${problemCount === 1 ? 'does' : 'do'} not fit:`,
         ),
+    ...problems.map(({ table: name, id, problem }) =>
+      terminal.style('bad', `  ${terminal.wrap(`${name} ${id}: ${problem}`, 2)}`),
+    ),
+    ...(untold === 0 ? [] : [terminal.style('bad', `  and ${untold} more`)]),
     fields(terminal, [
-      ['First', first],
       ['Events', String(counts.events)],
-      ['Versions', `${counts.rows} rows with contracts and times of service`],
-      ['Runs', `${counts.records} records in ${countText(counts.seals, 'seal')}`],
+      ['Rows', `${counts.rows} of versions, contracts, reviews and times of service`],
+      ['Runs', `${countText(counts.records, 'record')} in ${countText(counts.seals, 'seal')}`],
       ['Erased', counts.erased === 0 ? null : String(counts.erased)],
       ['Replayed', replayed === undefined || replayed === 0 ? null : String(replayed)],
       ['Checkpoints', String(counts.checkpoints)],
       ['Proved', provedUpTo === null ? null : `up to event ${provedUpTo}`],
     ]),
-    ...others.map((text) => terminal.style('bad', terminal.wrap(text, 0))),
     ...limits.map((text) => terminal.style('care', terminal.wrap(text, 0))),
   ].join('\n')
 }
@@ -246,6 +270,7 @@ async function writeOrPrint(
 
 export const auditCommands: readonly Command[] = [
   list,
+  show,
   verify,
   seal,
   checkpoint,

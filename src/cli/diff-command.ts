@@ -69,7 +69,10 @@ async function compareVersions(
   if (later === undefined || 'number' in later) {
     const output = await shell.call(diffVersions, { ...from, toVersionNumber: later?.number })
     const { before, after } = output
-    const title = `${procedureKey}: version ${before.versionNumber} → version ${after.versionNumber}`
+    const title =
+      before.versionNumber === after.versionNumber
+        ? `${procedureKey}: version ${before.versionNumber} and itself; there is no other to compare it with, unless you name one.`
+        : `${procedureKey}: version ${before.versionNumber} → version ${after.versionNumber}`
     return { title, changes: output.changes, output }
   }
   const document = await readDocumentFile(shell, later.file)

@@ -5,6 +5,7 @@ import { getProcedure } from '../operations/get-procedure.ts'
 import type { versionState } from '../operations/version-output.ts'
 import type { Answer, Command, Given } from './command.ts'
 import { editText } from './edit-text.ts'
+import { tellingEnded } from './next-step.ts'
 import { findingsScreen } from './procedure-screen.ts'
 import { readDocumentFile } from './read-text.ts'
 import type { ReadText, Shell } from './shell.ts'
@@ -99,18 +100,34 @@ async function openDraft(
 }
 
 async function save(shell: Shell, draft: Draft, document: ReadText): Promise<Answer> {
-  const saved = await placingProblems(document, () =>
-    shell.call(editDraft, { ...draft, definition: document.value, source: document.source }),
+  const { saved, lines } = await tellingEnded(
+    shell,
+    draft,
+    () =>
+      placingProblems(document, () =>
+        shell.call(editDraft, { ...draft, definition: document.value, source: document.source }),
+      ),
+    ({ findings }) => findings,
   )
-  return savedAnswer(shell, document, saved, `is saved, at revision ${saved.revision}`)
+  const what = `is saved, at revision ${saved.revision}`
+  return savedAnswer(shell, { document, saved, what, next: lines })
 }
 
 /** The answer of a command that has saved a version; its findings have their places in the text. */
 export function savedAnswer(
   { terminal }: Shell,
-  document: ReadText | undefined,
-  saved: z.infer<typeof versionState>,
-  what: string,
+  {
+    document,
+    saved,
+    what,
+    next,
+  }: {
+    readonly document: ReadText | undefined
+    readonly saved: z.infer<typeof versionState>
+    readonly what: string
+    /** What is to be done next. */
+    readonly next: readonly string[]
+  },
 ): Answer {
   const findings = document === undefined ? saved.findings : document.locate(saved.findings)
   return {
@@ -118,6 +135,7 @@ export function savedAnswer(
     screen: [
       `Version ${saved.versionNumber} of ${saved.procedureKey} ${what}.`,
       findingsScreen(terminal, findings, document !== undefined),
+      ...next,
     ].join('\n'),
   }
 }

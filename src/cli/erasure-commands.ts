@@ -33,40 +33,56 @@ still proves it. Cut off in the middle, the same command carries on.`,
     }
     const input = { customerId, reason, dryRun }
     const output = await shell.call(eraseCustomer, input, undefined, progress(shell))
-    return { output, screen: eraseScreen(shell.terminal, output) }
+    return { output, screen: eraseScreen(shell.terminal, output, dryRun) }
   },
 }
 
 function eraseScreen(
   terminal: Terminal,
-  {
-    erasureId,
-    runs,
-    tickets,
-    unfinished,
-    receipt,
-  }: Awaited<ReturnType<typeof eraseCustomer.invoke>>,
+  output: Awaited<ReturnType<typeof eraseCustomer.invoke>>,
+  isDryRun: boolean,
 ): string {
-  const what = `${countText(runs, 'run')} and ${countText(tickets, 'ticket')} that no playbook fitted`
-  if (erasureId !== null) {
+  const { erasureId, runs, tickets, unfinished, takenAway, receipt } = output
+  const inTheWay = [...unfinished.runs, ...unfinished.escalations]
+  if (erasureId === null && runs + tickets + inTheWay.length === 0) {
+    return terminal.wrap(
+      'Nothing was found of that customer, so nothing was erased or written down. Check the id; runs that were started without a customerId are not found.',
+      0,
+    )
+  }
+  const what = `${countText(runs, 'run')} and ${countText(tickets, 'ticket')} that nothing ran for`
+  const left =
+    takenAway === 0
+      ? []
+      : [
+          terminal.style(
+            'care',
+            terminal.wrap(
+              `Not erased is what was taken away before: the log knows of ${takenAway} ${takenAway === 1 ? 'export or bundle' : 'exports and bundles'} ('stepwarden audit list --action audit.exported', 'execution.bundled').`,
+              0,
+            ),
+          ),
+        ]
+  if (isDryRun) {
     return [
-      `Erased: ${what}.`,
-      fields(terminal, [
-        ['Erasure', erasureId],
-        ['Receipt', receipt],
-      ]),
-      terminal.style(
-        'quiet',
-        'The receipt is stored nowhere. With the id of the customer it proves that this erasure was theirs.',
-      ),
+      `Would be erased: ${what}.`,
+      ...(inTheWay.length === 0
+        ? []
+        : [terminal.style('care', `Not over yet, and in the way: ${inTheWay.join(', ')}.`)]),
+      ...left,
     ].join('\n')
   }
-  const inTheWay = [...unfinished.runs, ...unfinished.escalations]
   return [
-    `Would be erased: ${what}.`,
-    ...(inTheWay.length === 0
-      ? []
-      : [terminal.style('care', `Not over yet, and in the way: ${inTheWay.join(', ')}.`)]),
+    `Erased: ${what}.`,
+    fields(terminal, [
+      ['Erasure', erasureId],
+      ['Receipt', receipt],
+    ]),
+    terminal.style(
+      'quiet',
+      'The receipt is stored nowhere. With the id of the customer it proves that this erasure was theirs.',
+    ),
+    ...left,
   ].join('\n')
 }
 

@@ -6,6 +6,7 @@ import { listEscalations } from '../operations/list-escalations.ts'
 import { resolveEscalation } from '../operations/resolve-escalation.ts'
 import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
 import { dueText, overdueOption } from './due-text.ts'
+import { erasedValue } from './origin-screen.ts'
 import { timelineScreen } from './run-screen.ts'
 import { fields, table } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -43,7 +44,10 @@ const list = operationCommand({
         item.queue,
         dueText(item),
         // A pipe would get all of a message; `show` has it whole.
-        cutToWidth(item.ticket?.text ?? '–', maxTicketWidth),
+        cutToWidth(
+          item.ticket?.text ?? (item.erasedAt === null ? '–' : erasedValue),
+          maxTicketWidth,
+        ),
       ]),
       'No escalations.',
     ) + nextPageLine(terminal, nextCursor),
@@ -58,7 +62,7 @@ const show = operationCommand({
     [
       escalationScreen(terminal, escalation),
       ...(run === null
-        ? ['No playbook fitted this ticket, so nothing ran.']
+        ? ['Nothing ran for this ticket; the reason says why.']
         : [terminal.style('heading', 'What was done'), timelineScreen(terminal, run)]),
     ].join('\n\n'),
 })

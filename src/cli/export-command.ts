@@ -23,6 +23,8 @@ interface ExportedFile {
   readonly kind: Kind
   readonly procedureKey: string
   readonly versionNumber: number
+  /** The number of a draft that is newer, and is left out. */
+  readonly newerDraft: number | null
   readonly text: string
   /** `written`: none is there. `unchanged`: it has this text. `replaced`: it has another one. */
   readonly result: 'written' | 'unchanged' | 'replaced'
@@ -76,10 +78,21 @@ export const exportProcedures: Command = {
           ]),
           'There are no procedures.',
         ),
+        ...leftOutLines(files),
         ...(isPlan ? ['Nothing was written.'] : []),
       ].join('\n'),
     }
   },
+}
+
+/** Drafts that an export of what serves leaves out. */
+function leftOutLines(files: readonly ExportedFile[]): readonly string[] {
+  return files
+    .filter(({ kind, newerDraft }) => kind === 'definition' && newerDraft !== null)
+    .map(
+      ({ procedureKey, newerDraft }) =>
+        `Left out is draft ${newerDraft} of ${procedureKey}, which is newer: 'stepwarden export -f DIR ${procedureKey} --number ${newerDraft}' writes it.`,
+    )
 }
 
 /** All files of an export, compared with what is there. Everything that could refuse it is looked at here. */
@@ -112,10 +125,10 @@ async function prepareFiles(
         const message = `is of ${other.procedureKey}, and its name is that of ${procedureKey}; rename it`
         problems.push({ file, path: '', message })
       }
-      const { versionNumber } = texts
+      const { versionNumber, newerDraft } = texts
       const wanted = text ?? shell.parts.writeScenarios(procedureKey, [])
       const result = await compareFile(file, wanted)
-      files.push({ file, kind, procedureKey, versionNumber, text: wanted, result })
+      files.push({ file, kind, procedureKey, versionNumber, newerDraft, text: wanted, result })
     }
   }
   if (problems.length > 0) throw new ServiceError('FILES_INVALID', { folder, problems })
@@ -124,6 +137,8 @@ async function prepareFiles(
 
 interface Texts {
   readonly versionNumber: number
+  /** The number of a draft that is newer, and is left out. */
+  readonly newerDraft: number | null
   readonly definition: string
   readonly scenarios: string | undefined
 }
@@ -136,12 +151,16 @@ async function findTexts(
   isNamed: boolean,
 ): Promise<Texts | undefined> {
   try {
-    const { version } = await shell.call(getProcedure, { procedureKey, versionNumber: number })
+    const found = await shell.call(getProcedure, { procedureKey, versionNumber: number })
+    const { version, versions } = found
     const { versionNumber } = version
+    const [newest] = versions
+    const isNewer = newest?.status === 'draft' && newest.versionNumber > versionNumber
     const listed = await shell.call(listScenarios, { procedureKey, versionNumber })
     const hasScenarios = listed.scenarios.length > 0 || listed.source !== null
     return {
       versionNumber,
+      newerDraft: isNewer ? newest.versionNumber : null,
       definition: definitionText(shell.parts, version),
       scenarios: hasScenarios ? scenariosText(shell.parts, listed) : undefined,
     }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../domain/json.ts'
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import type { RunOutput } from '../operations/execution-output.ts'
 import { labelled } from './labels.ts'
 import { similarityText } from './selection-screen.ts'
@@ -8,13 +8,18 @@ import { valueLine } from './value-line.ts'
 /** Why this playbook ran, and where each value of its input came from. */
 export function originLines(terminal: Terminal, run: RunOutput): readonly string[] {
   return [
-    labelled(terminal, 'Chosen by', chosenByText(run.execution.selection)),
+    labelled(terminal, 'Chosen by', chosenByText(run.execution)),
     labelled(terminal, 'Input', inputText(run)),
   ]
 }
 
-function chosenByText(selection: RunOutput['execution']['selection']): string {
-  if (selection === null) return 'the caller, by its key; nothing was searched for'
+/** What stands where a value was that is gone: nothing else may be said of it. */
+export const erasedValue = 'erased'
+
+function chosenByText({ selection, erasedAt }: RunOutput['execution']): string {
+  if (selection === null) {
+    return erasedAt === null ? 'the caller, by its key; nothing was searched for' : erasedValue
+  }
   const { chosenBy, decision, candidates, minSimilarity, margin, model, fellBack } = selection
   const answer = decision === 'no_match' ? 'no match' : decision
   const found = candidates.map(({ procedureKey, versionNumber, similarity, literal }) => {
@@ -32,7 +37,7 @@ function chosenByText(selection: RunOutput['execution']['selection']): string {
 }
 
 function inputText({ execution, reply }: RunOutput): string {
-  const { input, inputSources } = execution
+  const { input, inputSources, erasedAt } = execution
   const reader = reply?.verification.input?.model ?? 'a model'
   const sources = {
     caller: 'from the caller',
@@ -40,7 +45,14 @@ function inputText({ execution, reply }: RunOutput): string {
     text: 'from the ticket',
     model: `from the ticket, as ${reader} read it`,
   }
-  const lines = Object.entries(isJsonObject(input) ? input : {}).map(([name, value]) => {
+  // Of what was erased the names are left.
+  const values: JsonObject =
+    erasedAt !== null
+      ? Object.fromEntries(Object.keys(inputSources ?? {}).map((name) => [name, erasedValue]))
+      : isJsonObject(input)
+        ? input
+        : {}
+  const lines = Object.entries(values).map(([name, value]) => {
     const source = inputSources?.[name]
     return `${valueLine({ [name]: value })}${source === undefined ? '' : `  (${sources[source]})`}`
   })

@@ -126,7 +126,8 @@ const listAll = operationCommand({
       items.map((item) => [
         item.keyId,
         item.principalId,
-        item.name,
+        // What a key is called that nobody has named.
+        item.name === 'key' ? '–' : item.name,
         instantText(item.createdAt) ?? '',
         instantText(item.expiresAt) ?? 'never',
         instantText(item.revokedAt) ?? '',
@@ -144,7 +145,42 @@ const revoke = operationCommand({
     `${keyId} of ${principalId} lets nobody in since ${instantText(revokedAt)}.`,
 })
 
-export const principalCommands: readonly Command[] = [add, set, list, create, listAll, revoke]
+const whoami: Command = {
+  path: 'whoami',
+  summary: 'Say whom the key lets in, with which roles',
+  async run(shell) {
+    const { id, kind, roles, groups, tenantId, unauthenticated } = await shell.principal(
+      await shell.app(),
+    )
+    const isChecked = unauthenticated !== true
+    return {
+      output: { id, kind, roles, groups, tenantId, isChecked },
+      screen: fields(shell.terminal, [
+        ['You are', id],
+        ['Kind', kind],
+        ['Roles', roles.join(', ') || 'none'],
+        ['Groups', groups.join(', ') || 'none'],
+        ['Tenant', tenantId],
+        [
+          'By',
+          isChecked
+            ? 'the key in STEPWARDEN_KEY'
+            : 'no key: unauthenticated, so no approval of yours counts',
+        ],
+      ]),
+    }
+  },
+}
+
+export const principalCommands: readonly Command[] = [
+  whoami,
+  add,
+  set,
+  list,
+  create,
+  listAll,
+  revoke,
+]
 
 function principalScreen(principal: Principal, terminal: Terminal): string {
   return fields(terminal, [

@@ -10,7 +10,9 @@ import { listProcedures } from '../operations/list-procedures.ts'
 import { rollBackProcedure } from '../operations/roll-back-procedure.ts'
 import { scheduleActivation } from '../operations/schedule-activation.ts'
 import { setReviewBy } from '../operations/set-review-by.ts'
+import type { versionState } from '../operations/version-output.ts'
 import {
+  type Answer,
   type Command,
   type Given,
   nextPageLine,
@@ -21,11 +23,12 @@ import {
 import { edit, placingProblems, savedAnswer } from './edit-procedure.ts'
 import { usageError } from './failures.ts'
 import { importProcedures } from './import-command.ts'
+import { findApproval, hasErrors, nextStepLines } from './next-step.ts'
 import { findingsScreen, procedureScreen } from './procedure-screen.ts'
 import { type ReadScenarios, readScenarios } from './read-scenarios.ts'
 import { readDocumentFile } from './read-text.ts'
 import { seed } from './seed.ts'
-import type { Shell } from './shell.ts'
+import type { ReadText, Shell } from './shell.ts'
 import { stoppedText } from './stopped-text.ts'
 import { table } from './table.ts'
 import { instantText } from './value-line.ts'
@@ -125,7 +128,7 @@ const create: Command = {
         scenariosSource: scenarios?.source,
       }),
     )
-    return savedAnswer(shell, document, saved, 'is there, as a draft')
+    return draftAnswer(shell, document, saved)
   },
 }
 
@@ -155,7 +158,7 @@ const newVersion: Command = {
         scenariosSource: scenarios?.source,
       })
     const saved = document === undefined ? await make() : await placingProblems(document, make)
-    return savedAnswer(shell, document, saved, 'is there, as a draft')
+    return draftAnswer(shell, document, saved)
   },
 }
 
@@ -182,11 +185,10 @@ const activate: Command = {
     const version = { procedureKey, versionNumber, seenActive, acknowledge }
     if (at !== undefined) {
       const output = await shell.call(scheduleActivation, { ...version, at })
-      const screen = `Version ${output.versionNumber} of ${procedureKey} goes live at ${instantText(output.at)}, as it is now, with a worker. 'stepwarden procedures unschedule ${output.scheduleId}' takes that back.`
-      return { output, screen }
+      return { output, screen: scheduledScreen(shell, output) }
     }
     const output = await shell.call(activateVersion, version)
-    return { output, screen: activatedScreen(shell, output, seenActive) }
+    return { output, screen: await activatedScreen(shell, output, seenActive) }
   },
 }
 
@@ -205,7 +207,7 @@ const rollback: Command = {
       seenActive,
       acknowledge: given.words('acknowledge'),
     })
-    return { output, screen: activatedScreen(shell, output, seenActive) }
+    return { output, screen: await activatedScreen(shell, output, seenActive) }
   },
 }
 
@@ -258,17 +260,53 @@ export const procedureCommands: readonly Command[] = [
   seed,
 ]
 
+/** When a version is to go live, who carries that out, and how it is taken back. */
+function scheduledScreen(
+  { config }: Shell,
+  schedule: z.infer<typeof scheduleActivation.output>,
+): string {
+  const { procedureKey, versionNumber, at, seenActive, scheduleId } = schedule
+  const by =
+    'dataDir' in config.database
+      ? "On a data folder 'stepwarden worker' or 'serve' does that, or the first command after that time which runs playbooks"
+      : "A 'stepwarden worker' that runs then does that"
+  const over = seenActive === null ? 'where nothing serves now' : `over version ${seenActive}`
+  return [
+    `Version ${versionNumber} of ${procedureKey} goes live at ${instantText(at)}, as it is now, ${over}.`,
+    `${by}. 'stepwarden procedures unschedule ${scheduleId}' takes it back.`,
+  ].join('\n')
+}
+
+/** The answer of a command that has made a draft. */
+async function draftAnswer(
+  shell: Shell,
+  document: ReadText | undefined,
+  saved: z.infer<typeof versionState>,
+): Promise<Answer> {
+  const approval = await findApproval(shell, saved)
+  const next =
+    approval === undefined || hasErrors(saved.findings) ? [] : nextStepLines(shell, approval)
+  return savedAnswer(shell, { document, saved, what: 'is there, as a draft', next })
+}
+
 /** What an activation has changed, and what the checks have to say of it. */
-function activatedScreen(
-  { terminal }: Shell,
+async function activatedScreen(
+  shell: Shell,
   { procedureKey, versionNumber, findings }: z.infer<typeof activateVersion.output>,
   seenActive: number | null,
-): string {
+): Promise<string> {
+  const { terminal } = shell
+  const { stopped } = await shell.call(getProcedure, { procedureKey })
   return [
     `Version ${versionNumber} of ${procedureKey} serves from now on.`,
+    ...(stopped === null ? [] : [terminal.style('care', stillStoppedText(stopped))]),
     ...(seenActive === null ? [] : [`Version ${seenActive} is deprecated.`]),
     ...(findings.length === 0 ? [] : [findingsScreen(terminal, findings)]),
   ].join('\n')
+}
+
+function stillStoppedText(stopped: Parameters<typeof stoppedText>[0]): string {
+  return `It is stopped all the same, ${stoppedText(stopped)}. Nothing starts before an approver lifts that with 'stepwarden procedures allow ${stopped.name}'.`
 }
 
 /** The scenarios in the file that was given, if one was. */
@@ -281,18 +319,12 @@ async function scenariosOf(
   return file === undefined ? undefined : readScenarios(shell, file, procedureKey)
 }
 
-/** The number of the version that the person saw serving, or null for none; without a word of theirs it is looked up and shown. */
+/** The number of the version that the person saw serving, or null for none; without a word of theirs it is looked up. */
 async function seenBy(shell: Shell, given: Given): Promise<number | null> {
   const seen = given.find('seen')
   if (seen === 'none') return null
   if (seen !== undefined) return given.number('seen') ?? null
   const procedureKey = given.text('KEY')
   const { versions } = await shell.call(getProcedure, { procedureKey })
-  const active = versions.find(({ status }) => status === 'active')?.versionNumber ?? null
-  shell.terminal.print(
-    active === null
-      ? `No version of ${procedureKey} serves now.`
-      : `Version ${active} of ${procedureKey} serves now.`,
-  )
-  return active
+  return versions.find(({ status }) => status === 'active')?.versionNumber ?? null
 }

@@ -1,12 +1,11 @@
 import type { z } from 'zod'
 import { innerPlaceText, type Problem, placeText } from '../domain/problem.ts'
-import type { Choice, Condition, Step } from '../domain/step.ts'
-import { stepKind } from '../domain/step.ts'
 import type { getProcedure } from '../operations/get-procedure.ts'
+import { definitionSections } from './definition-screen.ts'
 import { stoppedText } from './stopped-text.ts'
 import { fields, table } from './table.ts'
 import type { Terminal } from './terminal.ts'
-import { countText, instantText, valueLine } from './value-line.ts'
+import { countText, instantText } from './value-line.ts'
 
 type Finding = Problem & {
   readonly rule: string
@@ -36,11 +35,9 @@ export function procedureScreen(
         ['Stopped', stopped && stoppedText(stopped)],
       ]),
     ],
-    section(terminal, 'Input', inputLines(terminal, definition.input)),
-    section(terminal, 'Preconditions', conditionLines(terminal, definition.preconditions)),
-    section(terminal, 'Steps', stepLines(terminal, definition.steps, '')),
-    section(terminal, 'Done when', conditionLines(terminal, definition.completionConditions)),
-    section(terminal, 'Escalate when', conditionLines(terminal, definition.escalationRules)),
+    ...definitionSections(terminal, definition).map(([title, lines]) =>
+      section(terminal, title, lines),
+    ),
     section(
       terminal,
       'Findings',
@@ -109,75 +106,4 @@ function findingLine(terminal: Terminal, finding: Finding, isInFile = false): st
 
 function section(terminal: Terminal, title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [terminal.style('heading', title), ...lines]
-}
-
-function inputLines(
-  terminal: Terminal,
-  input: Shown['version']['definition']['input'],
-): readonly string[] {
-  const properties = Object.entries(Object(input?.properties))
-  const required: readonly unknown[] = Array.isArray(input?.required) ? input.required : []
-  return properties.map(([name, schema]) => {
-    const { type, description } = Object(schema)
-    const needed = required.includes(name) ? 'required' : 'optional'
-    const about = typeof description === 'string' ? `: ${description}` : ''
-    const kind = typeof type === 'string' ? `${type}, ` : ''
-    return `  ${terminal.wrap(`${name} (${kind}${needed})${about}`, 4)}`
-  })
-}
-
-function conditionLines(
-  terminal: Terminal,
-  conditions: readonly Condition[] = [],
-): readonly string[] {
-  return conditions.map(
-    ({ text, when }) => `  ${text}  ${terminal.style('quiet', when ?? 'not enforced')}`,
-  )
-}
-
-/** The steps as a tree: number, key and kind, what it does, and below it the steps of its branches. */
-function stepLines(terminal: Terminal, steps: readonly Step[], indent: string): readonly string[] {
-  return steps.flatMap((step, index) => {
-    const guard = step.when === undefined ? '' : `  when ${step.when}`
-    const head = `${indent}  ${String(index + 1).padStart(2)}  ${terminal.style('name', step.key)}`
-    return [
-      `${head}  ${step.action}  ${terminal.style('quiet', `${kindText(step)}${guard}`)}`,
-      ...branchLines(terminal, step, `${indent}      `),
-    ]
-  })
-}
-
-function branchLines(terminal: Terminal, step: Step, indent: string): readonly string[] {
-  const lines: string[] = []
-  const branch = (title: string, when: string, steps: readonly Step[]) => {
-    lines.push(`${indent}${title}  ${terminal.style('quiet', when)}`.trimEnd())
-    lines.push(...stepLines(terminal, steps, indent))
-  }
-  if ('require' in step)
-    lines.push(...step.require.map((one) => conditionLine(terminal, one, indent)))
-  if ('choose' in step) {
-    for (const { text, when, steps } of step.choose satisfies readonly Choice[])
-      branch(`${text}:`, when, steps)
-  }
-  if ('steps' in step) lines.push(...stepLines(terminal, step.steps, indent))
-  if ('otherwise' in step) {
-    if (typeof step.otherwise === 'string') lines.push(`${indent}otherwise: ${step.otherwise}`)
-    else if (step.otherwise !== undefined) branch('otherwise:', '', step.otherwise)
-  }
-  return lines
-}
-
-function conditionLine(terminal: Terminal, { text, when }: Condition, indent: string): string {
-  return `${indent}${text}  ${terminal.style('quiet', when ?? 'not enforced')}`
-}
-
-function kindText(step: Step): string {
-  if ('tool' in step) return `tool ${step.tool}`
-  if ('compute' in step) return `compute ${Object.keys(step.compute).join(', ')}`
-  if ('ask' in step) return `ask ${step.ask}`
-  if ('approval' in step) return `approval by ${step.approval}`
-  if ('call' in step) return `call ${step.call}`
-  if ('wait' in step) return `wait ${valueLine({ ...step.wait })}`
-  if ('end' in step) return `end ${step.end}`
-  return stepKind(step)
 }

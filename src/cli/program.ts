@@ -1,7 +1,8 @@
-import { Argument, Command as Commander, CommanderError, Help, Option } from 'commander'
+import { Argument, Command as Commander, CommanderError, Option } from 'commander'
 import { didYouMean } from '../domain/nearest-name.ts'
 import { type Command, Given, type Parameter } from './command.ts'
 import { exitCodes, usageError } from './failures.ts'
+import { helpGroupOf, helpGroups } from './help-groups.ts'
 import type { Sink } from './terminal.ts'
 
 export interface ProgramOptions {
@@ -81,6 +82,8 @@ function addCommand(
   execute: ProgramOptions['execute'],
 ): void {
   const commander = parent.command(name).description(`${command.summary}.`)
+  const heading = helpGroupOf(command.path)
+  if (heading !== undefined) commander.helpGroup(`${heading}:`)
   for (const { usage, text } of command.arguments ?? []) {
     commander.addArgument(new Argument(usage, text))
   }
@@ -123,13 +126,27 @@ function configure(program: Commander, out: Sink): void {
     showGlobalOptions: true,
     // The first page shows every command; that of a group, its own.
     visibleCommands: (command) =>
-      command.parent === null ? leavesOf(command) : [...command.commands],
+      command.parent === null ? inGroups(leavesOf(command)) : [...command.commands],
+    // In the order in which they are shown.
+    groupItems: (_unsorted, items, headingOf) => {
+      const headed = new Map<string, typeof items>()
+      for (const item of items) {
+        headed.set(headingOf(item), [...(headed.get(headingOf(item)) ?? []), item])
+      }
+      return headed
+    },
+    // Their arguments stand in the help of each: beside them no summary would have room.
     subcommandTerm: (command) => {
-      const term = new Help().subcommandTerm(command)
       const group = command.parent?.parent == null ? '' : `${command.parent.name()} `
-      return `${group}${term.replace(' [options]', '')}`
+      return `${group}${command.name()}`
     },
   })
+}
+
+/** By their headings in the order of those, and within one in their own. */
+function inGroups(commands: readonly Commander[]): Commander[] {
+  const placeOf = (command: Commander) => helpGroups.indexOf(command.helpGroup().replace(/:$/, ''))
+  return [...commands].sort((a, b) => placeOf(a) - placeOf(b))
 }
 
 function leavesOf(command: Commander): Commander[] {

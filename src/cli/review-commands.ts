@@ -5,6 +5,7 @@ import { reviewVersion } from '../operations/review-version.ts'
 import { approvalScreen } from './approval-screen.ts'
 import { type Command, type Given, operationCommand } from './command.ts'
 import { usageError } from './failures.ts'
+import { findApproval, nextStepLines } from './next-step.ts'
 import type { Shell } from './shell.ts'
 
 type Approval = z.infer<typeof getApproval.output>
@@ -77,9 +78,13 @@ async function review(shell: Shell, given: Given, verdict: 'approve' | 'decline'
     acknowledge: given.words('acknowledge'),
   })
   const what = { approve: 'approved', decline: 'declined', comment: 'commented on' }[verdict]
+  const after = verdict === 'comment' ? undefined : await findApproval(shell, output)
   return {
     output,
-    screen: `Version ${output.versionNumber} of ${procedureKey} is ${what} by ${output.reviewerId}, as digest ${output.digest.slice(0, 12)}.`,
+    screen: [
+      `Version ${output.versionNumber} of ${procedureKey} is ${what} by ${output.reviewerId}, as digest ${output.digest.slice(0, 12)}.`,
+      ...(after === undefined ? [] : nextStepLines(shell, after)),
+    ].join('\n'),
   }
 }
 

@@ -6,7 +6,7 @@ import type { RunDetailOutput, RunOutput } from '../operations/execution-output.
 import type { stepOutput } from '../operations/step-output.ts'
 import { dueText } from './due-text.ts'
 import { label, labelled } from './labels.ts'
-import { originLines } from './origin-screen.ts'
+import { erasedValue, originLines } from './origin-screen.ts'
 import { factsScreen, replyScreen } from './reply-screen.ts'
 import { eventLines, standingLines } from './standing-screen.ts'
 import { pad } from './table.ts'
@@ -136,7 +136,7 @@ export function timelineScreen(terminal: Terminal, run: ShownRun): string {
     ...(execution.dueAt === null ? [] : [labelled(terminal, 'Due', dueText(execution))]),
     ...eventLines(terminal, execution, acts),
     '',
-    ...steps.flatMap((step) => timelineLines(terminal, step, began)),
+    ...steps.flatMap((step) => timelineLines(terminal, step, began, execution.erasedAt !== null)),
     '',
     endScreen(terminal, run),
     ...(run.reply === null || run.reply.facts.length === 0
@@ -174,11 +174,14 @@ function timelineLines(
   terminal: Terminal,
   step: z.infer<typeof stepOutput>,
   began: number,
+  isErased: boolean,
 ): readonly string[] {
   const [mark, tone] = marks[step.status]
   const after = new Date(step.startedAt).getTime() - began
   const what = step.tool === null ? step.kind : `${step.kind} ${step.tool}`
   const indent = 8
+  const shown = { ...step, ordinal: step.sequence }
+  const isGone = isErased && step.status === 'completed' && step.output === null
   const detail = (name: string, text: string): string =>
     `${' '.repeat(indent)}${terminal.style('quiet', pad(name, 7))}${terminal.wrap(text, indent + 7)}`
   const head = `  ${terminal.style(tone, mark)} ${String(step.sequence).padStart(2)}  ${stepName(step.key, step.iteration)}`
@@ -187,6 +190,6 @@ function timelineLines(
     detail('', step.action),
     ...waitDetails(step).map(([name, text]) => detail(name, text)),
     ...attemptTexts(step).map((text) => detail('try', text)),
-    detail(step.status === 'completed' ? 'out' : '', stepText({ ...step, ordinal: step.sequence })),
+    detail(step.status === 'completed' ? 'out' : '', isGone ? erasedValue : stepText(shown)),
   ]
 }

@@ -3,6 +3,7 @@ import { setScenarios } from '../operations/set-scenarios.ts'
 import { simulateVersion } from '../operations/simulate-version.ts'
 import type { Answer, Command, Given } from './command.ts'
 import { exitCodes } from './failures.ts'
+import { tellingEnded } from './next-step.ts'
 import { readScenarios } from './read-scenarios.ts'
 import { readDocumentFile } from './read-text.ts'
 import type { Shell } from './shell.ts'
@@ -115,15 +116,20 @@ async function set(
   file: string,
 ): Promise<Answer> {
   const { scenarios: list, source } = await readScenarios(shell, file, procedureKey)
-  const output = await shell.call(setScenarios, {
-    procedureKey,
-    versionNumber,
-    revision: given.number('revision') ?? revision,
-    scenarios: list,
-    source,
-  })
+  const { saved: output, lines } = await tellingEnded(shell, { procedureKey, versionNumber }, () =>
+    shell.call(setScenarios, {
+      procedureKey,
+      versionNumber,
+      revision: given.number('revision') ?? revision,
+      scenarios: list,
+      source,
+    }),
+  )
   return {
     output,
-    screen: `Version ${versionNumber} of ${procedureKey} has ${countText(output.scenarioCount, 'scenario')} now, at revision ${output.revision}.`,
+    screen: [
+      `Version ${versionNumber} of ${procedureKey} has ${countText(output.scenarioCount, 'scenario')} now, at revision ${output.revision}.`,
+      ...lines,
+    ].join('\n'),
   }
 }

@@ -50,7 +50,7 @@ function outcomeText({ status, problem, cancelledBy, endedAt }: Schedule): strin
     case 'open':
       return '–'
     case 'activated':
-      return `it serves since ${at}`
+      return `it went live at ${at}`
     case 'refused':
       return `${problem?.code ?? ''} at ${at}: ${problem?.message ?? ''}`
     case 'cancelled':

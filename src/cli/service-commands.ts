@@ -29,16 +29,29 @@ const migrate: Command = {
   notes:
     'Any number of processes may do so at once. An embedded folder is also migrated by any command that opens it.',
   async run({ config, parts }) {
-    const applied = await parts.migrateDatabase(config.database)
-    const screen =
-      applied.length === 0
-        ? 'The schema is up to date; there was nothing to apply.'
+    let requiredApprovals: { readonly before: number; readonly after: number } | null = null
+    const applied = await parts.migrateDatabase(config.database, (change) => {
+      requiredApprovals = change
+    })
+    const screen = [
+      ...(applied.length === 0
+        ? ['The schema is up to date; there was nothing to apply.']
         : [
             `Applied ${countText(applied.length, 'migration')}:`,
             ...applied.map((name) => `  ${name}`),
-          ].join('\n')
-    return { output: { applied }, screen }
+          ]),
+      ...approvalsLines(requiredApprovals),
+    ].join('\n')
+    return { output: { applied, requiredApprovals }, screen }
   },
+}
+
+function approvalsLines(change: { before: number; after: number } | null): readonly string[] {
+  if (change === null) return []
+  const { before, after } = change
+  return [
+    `A version needs ${countText(after, 'approval')} from now on; before it was ${before}. The audit log of every tenant says so.`,
+  ]
 }
 
 export const serviceCommands: readonly Command[] = [stats, migrate, doctor]

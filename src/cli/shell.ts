@@ -31,7 +31,10 @@ export interface Parts {
   /** Writes the scenarios of a procedure as a scenario file in YAML. */
   readonly writeScenarios: (procedureKey: string, scenarios: readonly Scenario[]) => string
   /** Migrates and answers the names of what it applied. */
-  readonly migrateDatabase: (database: Config['database']) => Promise<readonly string[]>
+  readonly migrateDatabase: (
+    database: Config['database'],
+    onApprovals: (change: { readonly before: number; readonly after: number }) => void,
+  ) => Promise<readonly string[]>
   /** Turns an error of a driver or a disk into one of ours, and leaves any other as it is. */
   readonly explainError: (error: unknown, database: Config['database']) => unknown
 }

@@ -4,9 +4,13 @@ import { cutToWidth, textWidth } from './text-width.ts'
 const gap = '  '
 const narrowest = 8
 
+/** A last column narrower than this is hard to read, and stands below its row instead. */
+const readable = 30
+
 /**
- * Rows as columns under their headings, or `empty` when there are none. In a terminal that is too narrow the last
- * columns are cut; a pipe gets everything.
+ * Rows as columns under their headings, or `empty` when there are none. In a terminal that is too narrow the last column
+ * is laid out in lines, or below its row where little room is left; what is still too wide is cut, the last columns before
+ * the others. A pipe gets everything in one line.
  */
 export function table(
   terminal: Terminal,
@@ -18,13 +22,60 @@ export function table(
   const widths = headings.map((heading, column) =>
     Math.max(textWidth(heading), ...rows.map((row) => textWidth(oneLine(row[column] ?? '')))),
   )
-  narrow(widths, terminal.width - gap.length * (headings.length - 1))
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => pad(cutToWidth(oneLine(cell), widths[column] ?? 0), widths[column]))
+  const last = headings.length - 1
+  const before = widths.slice(0, last)
+  const indent = before.reduce((sum, width) => sum + width + gap.length, 0)
+  const wanted = widths[last] ?? 0
+  if (indent + wanted > terminal.width && wanted > readable) {
+    return terminal.width - indent >= readable
+      ? rowsOf(terminal, headings, rows, [...before, Number.POSITIVE_INFINITY], indent)
+      : rowsWithRest(terminal, headings, rows, before)
+  }
+  narrow(widths, terminal.width - gap.length * last)
+  return rowsOf(terminal, headings, rows, widths, 0)
+}
+
+/** The rows, the last cell of each laid out in lines from `indent` on where its width is not bound. */
+function rowsOf(
+  terminal: Terminal,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  widths: readonly number[],
+  indent: number,
+): string {
+  const cellText = (cell: string, column: number) => {
+    const width = widths[column] ?? 0
+    if (!Number.isFinite(width)) return terminal.wrap(oneLine(cell), indent)
+    return pad(cutToWidth(oneLine(cell), width), width)
+  }
+  const line = (cells: readonly string[]) => cells.map(cellText).join(gap).trimEnd()
+  return [terminal.style('quiet', line(headings)), ...rows.map(line)].join('\n')
+}
+
+/** Each row with what its last column says in lines of its own below it. */
+function rowsWithRest(
+  terminal: Terminal,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  widths: readonly number[],
+): string {
+  const last = widths.length
+  const narrowed = [...widths]
+  narrow(narrowed, terminal.width - gap.length * (last - 1))
+  const below = (text: string) => `${gap}${gap}${terminal.wrap(oneLine(text), 2 * gap.length)}`
+  const lines = (cells: readonly string[]) => {
+    const rest = cells[last] ?? ''
+    const row = cells
+      .slice(0, last)
+      .map((cell, column) =>
+        pad(cutToWidth(oneLine(cell), narrowed[column] ?? 0), narrowed[column]),
+      )
       .join(gap)
       .trimEnd()
-  return [terminal.style('quiet', line(headings)), ...rows.map(line)].join('\n')
+    return rest === '' || rest === '–' ? [row] : [row, below(rest)]
+  }
+  const head = lines(headings).map((text) => terminal.style('quiet', text))
+  return [...head, ...rows.flatMap(lines)].join('\n')
 }
 
 /** Names and values below each other, the values beginning in one column. Pairs without a value are left out. */

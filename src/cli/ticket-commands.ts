@@ -142,7 +142,7 @@ export async function runTicket(
 }
 
 function resolutionScreen({ terminal, isSession }: Shell, output: Resolution): string {
-  const { execution, steps, reply, selection, triageId } = output
+  const { execution, steps, reply, triageId, triageReason } = output
   if (execution !== null) {
     const how = isSession ? undefined : `resolve "…" --procedure ${execution.procedureKey}`
     return [
@@ -150,7 +150,7 @@ function resolutionScreen({ terminal, isSession }: Shell, output: Resolution): s
       ...goOnLines(terminal, execution, how),
     ].join('\n')
   }
-  if (selection.decision === 'ambiguous') {
+  if (triageId === null) {
     const how = isSession
       ? 'Type the message without a command to choose one.'
       : 'Choose one with --procedure KEY.'
@@ -158,6 +158,9 @@ function resolutionScreen({ terminal, isSession }: Shell, output: Resolution): s
   }
   return [
     labelled(terminal, 'Triage', `opened for a person: ${triageId}`),
+    ...(triageReason === null || triageReason.code === 'no_procedure'
+      ? []
+      : [labelled(terminal, 'Reason', `${triageReason.message} (${triageReason.code})`)]),
     ...(reply === null ? [] : [replyScreen(terminal, reply)]),
   ].join('\n')
 }

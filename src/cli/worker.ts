@@ -48,6 +48,11 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
         const told = tell(shell, app, executionId).finally(() => telling.delete(told))
         telling.add(told)
       },
+      onActivation({ scheduleId, procedureKey, versionNumber, end }) {
+        const how =
+          end.status === 'refused' ? `is refused: ${end.problem.message}` : 'serves from now on'
+        terminal.notice(`${scheduleId}  version ${versionNumber} of ${procedureKey} ${how}`)
+      },
     })
     terminal.notice(`${app.worker.id} is at work. Ctrl-C stops it.`)
     await Promise.race([interrupted, ...(given.has('until-idle') ? [working.untilIdle()] : [])])

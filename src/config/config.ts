@@ -92,7 +92,7 @@ const environment = z.object({
     .string()
     .refine(
       (key) => tenantOfKey(key) !== undefined,
-      'must be a key such as sw_default_… (43 characters)',
+      'is no key: one is sw_, the tenant, _ and 43 characters, such as sw_default_…; was it cut off?',
     )
     .optional(),
   STEPWARDEN_REQUIRED_APPROVALS: z.coerce.number().int().min(0).max(10).optional(),

@@ -4,7 +4,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { columnTypes } from './column-types.ts'
 import { databaseName, explainDatabaseError } from './database-errors.ts'
 import { openEmbedded } from './embedded.ts'
-import { checkSchema, listApplied, migrateSchema } from './migrate.ts'
+import { type ApprovalsChange, checkSchema, listApplied, migrateSchema } from './migrate.ts'
 import { databaseRoles } from './roles.ts'
 import { schemaHandle } from './schema-handle.ts'
 import { holdAdvisoryLock, type SessionLock } from './session-lock.ts'
@@ -81,15 +81,19 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
 
 /**
  * Migrates a database as the login of its URL, which owns the database or is a superuser, and answers the names of
- * the migrations that were applied. Any number of clients may do so at once.
+ * the migrations that were applied; `onApprovals` is told of another number of required approvals. Any number of clients may do so at once.
  *
  * @throws ServiceError as `openDatabase` does, but for `SCHEMA_OUTDATED`.
  */
-export async function migrateDatabase(config: DatabaseConfig): Promise<readonly string[]> {
+export async function migrateDatabase(
+  config: DatabaseConfig,
+  onApprovals?: (change: ApprovalsChange) => void,
+): Promise<readonly string[]> {
+  const options = { ...config, ...(onApprovals && { onApprovals }) }
   if (!('url' in config)) {
     const lite = await openEmbedded(embeddedOptions(config))
     try {
-      return await migrateSchema(schemaHandle(lite.pool), config.dataDir, config)
+      return await migrateSchema(schemaHandle(lite.pool), config.dataDir, options)
     } finally {
       await lite.close()
     }
@@ -97,7 +101,7 @@ export async function migrateDatabase(config: DatabaseConfig): Promise<readonly 
   const database = databaseName(config.url)
   const pool = postgresPool({ ...config, poolSize: 1 }, '')
   try {
-    return await migrateSchema(schemaHandle(pool), database, config)
+    return await migrateSchema(schemaHandle(pool), database, options)
   } catch (error) {
     throw explainDatabaseError(error, database)
   } finally {

@@ -85,7 +85,8 @@ const migrationLock = 7_355_608_001
  * Brings a schema up to date and answers the names of the migrations that it applied. Any number of clients may do
  * so at once: one works, the others wait and find nothing left to do. The connection keeps no role and no lock.
  *
- * `requiredApprovals` is what the deployment requires from now on; left out, it stays as it is. `db` connects as a login that owns the database or is a superuser, not as one of the service's roles. `database`
+ * `requiredApprovals` is what the deployment requires from now on; left out, it stays as it is. `onApprovals` is told what
+ * was required before when that is another number. `db` connects as a login that owns the database or is a superuser, not as one of the service's roles. `database`
  * names it in errors.
  *
  * @throws ServiceError `SCHEMA_NEEDS_NEWER_CODE` before anything is written.
@@ -93,7 +94,13 @@ const migrationLock = 7_355_608_001
 export async function migrateSchema(
   db: Kysely<unknown>,
   database: string,
-  { requiredApprovals }: { readonly requiredApprovals?: number } = {},
+  {
+    requiredApprovals,
+    onApprovals,
+  }: {
+    readonly requiredApprovals?: number
+    readonly onApprovals?: (change: ApprovalsChange) => void
+  } = {},
 ): Promise<readonly string[]> {
   return db.connection().execute(async (connection) => {
     await sql`SELECT pg_advisory_lock(${sql.lit(migrationLock)})`.execute(connection)
@@ -113,7 +120,10 @@ export async function migrateSchema(
       refuseNewerSchema(applied, database)
       const missing = missingMigrations(applied)
       for (const [name, migration] of missing) await applyMigration(connection, name, migration)
-      if (requiredApprovals !== undefined) await updateGovernance(connection, requiredApprovals)
+      if (requiredApprovals !== undefined) {
+        const before = await updateGovernance(connection, requiredApprovals)
+        if (before !== requiredApprovals) onApprovals?.({ before, after: requiredApprovals })
+      }
       return missing.map(([name]) => name)
     } finally {
       // A connection that broke has lost both by itself, and its own error is the one to see.
@@ -175,9 +185,18 @@ async function applyMigration(
   })
 }
 
-/** A trigger tells a change in the audit log of every tenant. */
-async function updateGovernance(db: Kysely<unknown>, requiredApprovals: number): Promise<void> {
+/** How many approvals a deployment required, and requires now. */
+export interface ApprovalsChange {
+  readonly before: number
+  readonly after: number
+}
+
+/** Answers what was required before. A trigger tells a change in the audit log of every tenant. */
+async function updateGovernance(db: Kysely<unknown>, requiredApprovals: number): Promise<number> {
+  const { rows } = await sql<{ before: number }>`
+    SELECT required_approvals AS before FROM public.governance`.execute(db)
   await sql`
     UPDATE public.governance SET required_approvals = ${requiredApprovals}
     WHERE required_approvals <> ${requiredApprovals}`.execute(db)
+  return rows[0]?.before ?? requiredApprovals
 }

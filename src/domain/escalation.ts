@@ -9,6 +9,7 @@ const reasonTexts = {
   requirement_failed: 'A requirement of the playbook does not hold.',
   no_branch: 'The playbook has no path for this case.',
   no_procedure: 'No playbook fits this ticket.',
+  procedure_stopped: 'The playbook that fits this ticket is stopped.',
   rule_matched: 'An escalation rule applies.',
   tool_unknown: 'A tool that the playbook uses is not available.',
   tool_changed: 'A tool has changed since the playbook was approved.',

@@ -8,6 +8,7 @@ import {
   type ScheduleEnd,
   updateScheduleEnd,
 } from '../db/queries/activation-schedules.ts'
+import { listActivations } from '../db/queries/activations.ts'
 import { insertAuditEvent } from '../db/queries/audit.ts'
 import { findPrincipal } from '../db/queries/principals.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
@@ -20,8 +21,22 @@ import { goLive } from './go-live.ts'
 
 const schedulesAtOnce = 100
 
-/** Carries out the scheduled activations, of all tenants, that are due. Each is one process's, however many look. */
-export async function carryOutSchedules(app: AppContext): Promise<void> {
+/** A scheduled activation that was carried out, and what it came to. */
+export interface CarriedOut {
+  readonly scheduleId: Id<'schedule'>
+  readonly procedureKey: string
+  readonly versionNumber: number
+  readonly end: ScheduleEnd
+}
+
+/**
+ * Carries out the scheduled activations, of all tenants, that are due, and tells `onEnded` what each came to. Each is one
+ * process's, however many look.
+ */
+export async function carryOutSchedules(
+  app: AppContext,
+  onEnded: (carriedOut: CarriedOut) => void = () => {},
+): Promise<void> {
   const due = await listDueSchedules(
     app.database.system,
     new Date(app.clock.now()),
@@ -30,17 +45,19 @@ export async function carryOutSchedules(app: AppContext): Promise<void> {
   for (const { tenantId, scheduleId } of due) {
     const db = app.database.forTenant(tenantId)
     try {
-      await inSchedule(app, db, scheduleId, (transaction, schedule) =>
+      const done = await inSchedule(app, db, scheduleId, (transaction, schedule) =>
         activate(app, transaction, schedule),
       )
+      if (done !== undefined) onEnded(done)
     } catch (error) {
       // What cannot be asked now is asked again; anything else would be refused the next time as well.
       if (isOutage(error)) throw error
       const refusal = isServiceError(error) ? error : new ServiceError('INTERNAL', {})
       if (refusal !== error) app.log.error({ err: error, scheduleId }, 'an activation has failed')
-      await inSchedule(app, db, scheduleId, async (_transaction, schedule) =>
+      const done = await inSchedule(app, db, scheduleId, async (_transaction, schedule) =>
         refuse(schedule, refusal),
       )
+      if (done !== undefined) onEnded(done)
     }
   }
 }
@@ -49,6 +66,8 @@ export async function carryOutSchedules(app: AppContext): Promise<void> {
 interface Carried {
   readonly end: ScheduleEnd
   readonly audit: readonly AuditEntry[]
+  /** When it came to that; default when it was begun. */
+  readonly at?: Date
 }
 
 /** Ends a schedule that is due, in one transaction with what it comes to. Nothing, when somebody else has it. */
@@ -57,17 +76,19 @@ async function inSchedule(
   db: TenantDb,
   id: Id<'schedule'>,
   carry: (transaction: Transaction, schedule: ActivationSchedule) => Promise<Carried>,
-): Promise<void> {
-  await db.kysely.transaction().execute(async (transaction) => {
+): Promise<CarriedOut | undefined> {
+  return db.kysely.transaction().execute(async (transaction) => {
     const now = app.clock.now()
     const schedule = await lockDueSchedule(transaction, id, new Date(now))
-    if (schedule === undefined) return
-    const { end, audit } = await carry(transaction, schedule)
-    await updateScheduleEnd(transaction, id, end, new Date(now))
+    if (schedule === undefined) return undefined
+    const { end, audit, at = new Date(now) } = await carry(transaction, schedule)
+    await updateScheduleEnd(transaction, id, end, at)
     const principal = schedule.scheduledBy
     for (const entry of audit) {
       await insertAuditEvent(transaction, { ...entry, principal, origin: 'schedule', at: now })
     }
+    const { procedureKey, versionNumber } = schedule
+    return { scheduleId: id, procedureKey, versionNumber, end }
   })
 }
 
@@ -84,10 +105,13 @@ async function activate(
   const principal = await asOfNow(transaction, schedule.scheduledBy)
   const caller = { principal, origin: 'schedule' } as const
   const request = { procedureKey, versionNumber, seenActive, acknowledge: acknowledged }
-  const { audit } = await goLive(app, caller, transaction, request)
+  const { version, audit } = await goLive(app, caller, transaction, request)
+  const [activation] = await listActivations(transaction, version.procedureId)
   const scheduleId = schedule.id
   return {
     end: { status: 'activated' },
+    // The schedule and the version tell the same moment.
+    ...(activation && { at: activation.activeFrom }),
     audit: audit.map((entry) => ({ ...entry, details: { ...entry.details, scheduleId } })),
   }
 }

@@ -3,8 +3,10 @@ import { z } from 'zod'
 import type { TenantDb } from '../db/connect.ts'
 import {
   countErasable,
+  countTakenAway,
   findErasureOf,
   finishErasure,
+  hasCounters,
   insertErasure,
   listErasableRuns,
   listErasableTickets,
@@ -41,12 +43,20 @@ export const eraseCustomer = defineOperation({
     dryRun: z.boolean().default(false).describe('Only say what would be erased'),
   }),
   output: z.object({
-    erasureId: z.string().nullable().describe('null for a dry run'),
+    erasureId: z
+      .string()
+      .nullable()
+      .describe('null for a dry run, and when nothing was found of the customer'),
     runs: z.int().describe('Runs that were erased, or would be, with those that they have called'),
     tickets: z.int().describe('The same of tickets that no playbook fitted'),
     unfinished: z
       .object({ runs: z.array(z.string()), escalations: z.array(z.string()) })
       .describe('Of a dry run: what is in the way'),
+    takenAway: z
+      .int()
+      .describe(
+        'How many exports and bundles the log knows of, whomever they are about: what they hold is not erased',
+      ),
     receipt: z
       .string()
       .nullable()
@@ -65,14 +75,19 @@ export const eraseCustomer = defineOperation({
       throw new ServiceError('REQUEST_INVALID', { operation: 'eraseCustomer', problems })
     }
     const unfinished = await listUnfinished(db.kysely, customerId, namedUnfinished)
+    const takenAway = await countTakenAway(db.kysely)
     if (dryRun) {
       const counts = await countErasable(db.kysely, { customerId })
       const named = { runs: [...unfinished.runs], escalations: [...unfinished.escalations] }
-      return { erasureId: null, ...counts, unfinished: named, receipt: null }
+      return { erasureId: null, ...counts, unfinished: named, takenAway, receipt: null }
     }
     refuseUnfinished(customerId, unfinished)
-    const erasure =
-      (await findErasureOf(db.kysely, customerId)) ?? (await begin(context, customerId, reason))
+    const begun = await findErasureOf(db.kysely, customerId)
+    if (begun === undefined && !(await isKnown(db, customerId))) {
+      const none = { runs: 0, tickets: 0, unfinished: { runs: [], escalations: [] } }
+      return { erasureId: null, ...none, takenAway, receipt: null }
+    }
+    const erasure = begun ?? (await begin(context, customerId, reason))
     const erasing = {
       principal: caller.principal,
       origin: caller.origin,
@@ -98,10 +113,17 @@ export const eraseCustomer = defineOperation({
       runs: done.runCount,
       tickets: done.ticketCount,
       unfinished: { runs: [], escalations: [] },
+      takenAway,
       receipt: erasure.customerSalt,
     }
   },
 })
+
+/** Whether anything is stored under the id: a mistyped one leaves no event and no receipt that somebody would keep as proof. */
+async function isKnown(db: TenantDb, customerId: string): Promise<boolean> {
+  const { runs, tickets } = await countErasable(db.kysely, { customerId })
+  return runs + tickets > 0 || (await hasCounters(db.kysely, customerId))
+}
 
 function refuseUnfinished(
   customerId: string,
@@ -139,7 +161,7 @@ async function eraseAll(
     const done = await eraseBatch(app, erasing, batch)
     if (done === undefined) return
     erased += done.runs + done.tickets
-    caller.onProgress?.(`${erased} runs and tickets erased`)
+    caller.onProgress?.(`${erased} ${erased === 1 ? 'run or ticket' : 'runs and tickets'} erased`)
   }
 }
 

@@ -10,7 +10,7 @@ export const escalationOutput = z
     executionId: z
       .string()
       .nullable()
-      .describe('null for a triage item: a ticket that no playbook fits'),
+      .describe('null for a triage item: a ticket that nothing runs for'),
     status: z.enum(['open', 'assigned', 'resolved']),
     reason,
     queue: z.string(),

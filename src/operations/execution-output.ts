@@ -90,12 +90,14 @@ const executionOutput = executionListItem
       .record(z.string(), z.enum(['caller', 'context', 'text', 'model']))
       .nullable()
       .describe(
-        'Where each value of `input` came from; `model`: from the ticket, where a model pointed it out. null: there is no input',
+        'Where each value of `input` came from; `model`: from the ticket, where a model pointed it out. null: there is no input. Of a run that was erased only this is left of it',
       ),
     ticket: z.custom<Ticket | null>().meta({ type: ['object', 'null'] }),
     selection: selectionRecord
       .nullable()
-      .describe('Why this procedure; null: the caller named it, and nothing was searched for'),
+      .describe(
+        'Why this procedure; null: the caller named it and nothing was searched for, or it was erased (`erasedAt`)',
+      ),
     requester: z.custom<Principal>().meta({ type: 'object' }),
     onBehalfOf: z.string().nullable(),
     durability: z.enum(['effect', 'step']),

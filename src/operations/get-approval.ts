@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { findBacktestOfDigest } from '../db/queries/backtests.ts'
+import { listShutOut } from '../db/queries/principals.ts'
 import {
   listReviewsOfDigest,
   listReviewsOfVersion,
   readRequiredApprovals,
 } from '../db/queries/reviews.ts'
+import { findActiveVersion } from '../db/queries/versions.ts'
 import { countVerdicts } from '../domain/approval.ts'
 import { readApproval } from './approval-digest.ts'
 import { backtestOutput, toBacktestOutput } from './backtest-output.ts'
@@ -26,6 +28,7 @@ export const getApproval = defineOperation({
     procedureKey: z.string(),
     versionNumber: z.int(),
     status: z.enum(['draft', 'active', 'deprecated']),
+    activeVersionNumber: z.int().nullable().describe('What serves now; null: nothing does'),
     digest: z.string().describe('A review names it'),
     parts: z.object({
       definition: z.string(),
@@ -40,6 +43,11 @@ export const getApproval = defineOperation({
     required: z.int().describe('How many approvals it needs; 0: this deployment asks for none'),
     approvedBy: z.array(z.string()),
     declinedBy: z.array(z.string()),
+    shutOut: z
+      .array(z.string())
+      .describe(
+        'Those of `approvedBy` and `declinedBy` who were shut out since; their word stands',
+      ),
     approved: z
       .boolean()
       .describe('Whether the approvals are enough, and nobody stands against it'),
@@ -69,6 +77,8 @@ export const getApproval = defineOperation({
       const backtest = await findBacktestOfDigest(transaction, version.id, approval.digest)
       const required = await readRequiredApprovals(transaction)
       const { approvedBy, declinedBy } = countVerdicts(ofDigest, version.authorIds)
+      const active = await findActiveVersion(transaction, version.procedureKey)
+      const shutOut = await listShutOut(transaction, [...approvedBy, ...declinedBy])
       const known = new Set(ofVersion.map(({ id }) => id))
       const reviews = [...ofDigest.filter(({ id }) => !known.has(id)), ...ofVersion]
       const { parts } = approval
@@ -77,12 +87,14 @@ export const getApproval = defineOperation({
         procedureKey: version.procedureKey,
         versionNumber: version.versionNumber,
         status: version.status,
+        activeVersionNumber: active?.versionNumber ?? null,
         digest: approval.digest,
         parts: { ...parts, tools: { ...parts.tools }, calls: { ...parts.calls } },
         authorIds: [...version.authorIds],
         required,
         approvedBy: [...approvedBy],
         declinedBy: [...declinedBy],
+        shutOut: [...shutOut],
         approved: declinedBy.length === 0 && approvedBy.length >= required,
         changed: [...(await findChanged(transaction, version, approval))],
         reviews: reviews.map(toReviewOutput),

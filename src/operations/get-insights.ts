@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Db } from '../db/connect.ts'
 import {
   countGaps,
   type EscalationInsights,
@@ -13,7 +14,7 @@ import {
 import { ServiceError } from '../domain/errors.ts'
 import { firstId } from '../domain/ids.ts'
 import { proportionOf } from '../domain/proportion.ts'
-import type { StepKind } from '../domain/step.ts'
+import { type StepKind, walkSteps } from '../domain/step.ts'
 import { defineOperation } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { instant, procedureKey, versionNumber } from './shapes.ts'
@@ -91,7 +92,11 @@ export const getInsights = defineOperation({
       .array(runs.extend({ procedureKey: z.string(), versionNumber: z.int(), escalations }))
       .describe('Those with the most runs first'),
     hasMore: z.boolean().describe('Whether there are more versions than `limit`'),
-    steps: z.array(step).describe('By version, newest first, and key; empty without a procedure'),
+    steps: z
+      .array(step)
+      .describe(
+        'By version, newest first, in the order of the playbook; empty without a procedure',
+      ),
     periods: z
       .array(runs.extend({ from: instant }))
       .describe('Oldest first, those without runs left out; empty without a procedure'),
@@ -116,7 +121,14 @@ export const getInsights = defineOperation({
     const versions = await listVersionInsights(kysely, filter, limit + 1)
     const reasons = await listEscalationInsights(kysely, filter)
     const ofProcedure = key === undefined ? undefined : { ...filter, procedureKey: key }
-    const steps = ofProcedure === undefined ? [] : await listStepInsights(kysely, ofProcedure)
+    const steps =
+      ofProcedure === undefined
+        ? []
+        : await inOrder(
+            kysely,
+            ofProcedure.procedureKey,
+            await listStepInsights(kysely, ofProcedure),
+          )
     const periods = ofProcedure === undefined ? [] : await listPeriodInsights(kysely, filter, by)
     return {
       from: new Date(from).toISOString(),
@@ -151,6 +163,26 @@ function problemsOf(
     ...(from < to ? [] : [{ path: 'to', message: "must be after 'from'" }]),
     ...(isAlone ? [{ path: 'versionNumber', message: "needs 'procedureKey' beside it" }] : []),
   ]
+}
+
+/** Within each version in the order of its playbook; newer versions first. */
+async function inOrder(
+  db: Db,
+  procedureKey: string,
+  steps: readonly StepInsights[],
+): Promise<readonly StepInsights[]> {
+  const places = new Map<number, readonly string[]>()
+  for (const { versionNumber: number } of steps) {
+    if (places.has(number)) continue
+    const { definition } = await findProcedureVersion(db, procedureKey, number)
+    places.set(
+      number,
+      Array.from(walkSteps(definition.steps), ({ key }) => key),
+    )
+  }
+  const placeOf = ({ versionNumber: number, stepKey }: StepInsights) =>
+    places.get(number)?.indexOf(stepKey) ?? 0
+  return [...steps].sort((a, b) => b.versionNumber - a.versionNumber || placeOf(a) - placeOf(b))
 }
 
 function toRuns({ durations, ...counts }: RunCounts): z.infer<typeof runs> {

@@ -34,27 +34,28 @@ export async function requireApproval(
   const required = await readRequiredApprovals(transaction)
   const approval = await readApproval(app, transaction, version)
   const failed = (approval.report?.scenarios ?? []).filter(({ ok }) => !ok)
+  const reviews =
+    required === 0
+      ? []
+      : await listReviewsOfDigest(transaction, version.procedureId, approval.digest)
+  const { approvedBy, declinedBy } = countVerdicts(reviews, version.authorIds)
+  const missing =
+    approvedBy.length < required
+      ? { required, approvedBy, changed: await findChanged(transaction, version, approval) }
+      : undefined
   if (failed.length > 0) {
     const scenarios = failed.map(({ name }) => name)
-    throw new ServiceError('SCENARIOS_FAILED', { procedureKey, versionNumber, scenarios })
+    // Whoever mends the scenarios alone would be refused a second time.
+    const also = { ...(missing && { missing }), ...(declinedBy.length > 0 && { declinedBy }) }
+    throw new ServiceError('SCENARIOS_FAILED', { procedureKey, versionNumber, scenarios, ...also })
   }
   if (required === 0) return { digest: null, approvedBy: [], acknowledged: [] }
-
-  const reviews = await listReviewsOfDigest(transaction, version.procedureId, approval.digest)
-  const { approvedBy, declinedBy } = countVerdicts(reviews, version.authorIds)
   if (declinedBy.length > 0) {
     throw new ServiceError('APPROVAL_DECLINED', { procedureKey, versionNumber, by: declinedBy })
   }
-  if (approvedBy.length < required) {
-    const changed = await findChanged(transaction, version, approval)
-    throw new ServiceError('APPROVAL_MISSING', {
-      procedureKey,
-      versionNumber,
-      required,
-      approvedBy,
-      changed,
-      digest: approval.digest,
-    })
+  if (missing !== undefined) {
+    const { digest } = approval
+    throw new ServiceError('APPROVAL_MISSING', { procedureKey, versionNumber, ...missing, digest })
   }
   const acknowledged = reviews
     .filter(({ verdict, reviewerId }) => verdict === 'approve' && approvedBy.includes(reviewerId))

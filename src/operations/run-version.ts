@@ -5,7 +5,7 @@ import type { ProcedureVersion } from '../db/queries/versions.ts'
 import { canonicalValue, hashOf } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { Durability, ExecutionStart, Ticket } from '../domain/execution.ts'
-import { newId } from '../domain/ids.ts'
+import { type Id, newId } from '../domain/ids.ts'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import type { SelectionRecord } from '../domain/selection.ts'
 import { dueOf } from '../executor/due.ts'
@@ -60,7 +60,10 @@ export async function findRepeatedRun(
  *
  * @throws ServiceError `IDEMPOTENCY_KEY_REUSED` when it was another request.
  */
-export async function findRepeatedTriage(db: Db, request: RunRequest): Promise<string | undefined> {
+export async function findRepeatedTriage(
+  db: Db,
+  request: RunRequest,
+): Promise<Id<'escalation'> | undefined> {
   const { idempotencyKey } = request
   if (idempotencyKey === undefined) return undefined
   const known = await findTriageItem(db, idempotencyKey)

@@ -3,6 +3,7 @@ import type { AppContext } from '../context.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { lookAfterAudit } from './audit-chore.ts'
 import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
+import type { CarriedOut } from './carry-out-schedules.ts'
 import { doChores } from './chores.ts'
 import { pause } from './pause.ts'
 import { lookAfterRetention } from './retention-chore.ts'
@@ -21,6 +22,8 @@ export interface WorkOptions {
   readonly drainMs?: readonly [first: number, longest: number]
   /** Told the id of each execution that was carried on, to its end or its next wait. */
   readonly onCarriedOn?: (executionId: string) => void
+  /** Told of each scheduled activation that was carried out, or refused. */
+  readonly onActivation?: (carriedOut: CarriedOut) => void
 }
 
 /** A process at work. */
@@ -51,7 +54,13 @@ const longestPauseMs = 5_000
  */
 export function startWorking(
   app: AppContext,
-  { concurrency = 16, pollMs = 250, drainMs = defaultDrainMs, onCarriedOn }: WorkOptions = {},
+  {
+    concurrency = 16,
+    pollMs = 250,
+    drainMs = defaultDrainMs,
+    onCarriedOn,
+    onActivation,
+  }: WorkOptions = {},
 ): Working {
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > maxConcurrency) {
     const message = `must be a whole number from 1 to ${maxConcurrency}, found ${concurrency}`
@@ -73,6 +82,14 @@ export function startWorking(
       onCarriedOn?.(executionId)
     } catch (error) {
       app.log.warn({ err: error, executionId }, 'a listener to runs has failed')
+    }
+  }
+
+  function tellActivation(carriedOut: CarriedOut): void {
+    try {
+      onActivation?.(carriedOut)
+    } catch (error) {
+      app.log.warn({ err: error, ...carriedOut }, 'a listener to activations has failed')
     }
   }
 
@@ -130,7 +147,7 @@ export function startWorking(
       try {
         await pause(restsUntil - performance.now(), stopping.signal)
         if (performance.now() - releasedAt >= releaseEveryMs) {
-          await doChores(app)
+          await doChores(app, tellActivation)
           if (await takeFromTheGone(app)) await workOnSuspects()
           releasedAt = performance.now()
         }

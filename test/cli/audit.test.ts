@@ -43,7 +43,7 @@ test('all of it fits, and the checkpoint that was kept elsewhere proves it', asy
 
   expect(exitCode).toBe(0)
   expect(stdout).toContain('All of it fits.')
-  expect(stdout).toContain('1 records in 1 seal')
+  expect(stdout).toContain('1 record in 1 seal')
   expect(stdout).toMatch(/Proved +up to event \d+/)
 })
 

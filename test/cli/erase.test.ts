@@ -53,6 +53,7 @@ test('a customer is erased, the log verifies, and how long values are kept is se
   const shown = await runCli(['executions', 'show', run.execution.id], { dataDir })
   expect(shown.stdout).toContain('Erased')
   expect(shown.stdout).not.toContain('A-1')
+  expect(shown.stdout).toMatch(/^ +out +erased$/m)
   const replay = await runCli(['executions', 'replay', run.execution.id], { dataDir })
   expect(replay).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('erased') })
 })

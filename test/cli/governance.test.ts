@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test, vi } from 'vitest'
 import type { Role } from '../../src/domain/principal.ts'
@@ -115,6 +115,38 @@ test('what one has written another approves, as it is, and it serves', async () 
   ])
 })
 
+test('an edit says whose approval it ends, and each says what is next', async () => {
+  const file = playbook('OF_ANN_LATER')
+  const text = async (who: string, ...lines: readonly string[]) => {
+    const environment = { ...governed, STEPWARDEN_KEY: keys.get(who) ?? '' }
+    const { stdout, stderr } = await runCli(['chat'], {
+      dataDir,
+      input: lines.join('\n'),
+      environment,
+    })
+    return stdout + stderr
+  }
+  const created = await text('ann', `/procedures create ${file}`)
+  const seen = (await session('bob', '/procedures review OF_ANN_LATER 1')).values[0].digest
+  const verdict = `/procedures approve OF_ANN_LATER 1 --digest ${seen}`
+  const approved = await text('bob', '/procedures review OF_ANN_LATER 1', verdict)
+  writeFileSync(file, readFileSync(file, 'utf8').replace('For tests.', 'For others.'))
+  const edited = await text(
+    'ann',
+    `/procedures edit OF_ANN_LATER 1 --file ${file}`,
+    '/procedures review OF_ANN_LATER 1',
+    '/procedures activate OF_ANN_LATER 1',
+  )
+
+  expect(created).toContain('1 person who wrote no part of it must approve it')
+  expect(approved).toContain(`approve OF_ANN_LATER 1 --digest ${seen.slice(0, 12)}\n`)
+  expect(approved).not.toContain('stepwarden diff')
+  expect(approved).toContain("'stepwarden procedures activate OF_ANN_LATER 1'")
+  expect(edited).toContain('This ends the approval of bob, which was of what it said before.')
+  expect(edited).toContain('since bob approved it: the definition')
+  expect(edited).toContain('This needs the role approver or admin; you have author.')
+})
+
 test('a revoked key, and what is no key, let nobody in', async () => {
   const { values } = await session('rut', '/keys list --of kim')
   const { keyId } = values[0].items[0]
@@ -127,7 +159,11 @@ test('a revoked key, and what is no key, let nobody in', async () => {
   })
 
   expect(revoked.codes).toEqual(['KEY_REFUSED'])
-  expect(JSON.parse(none.stderr)).toMatchObject({ code: 'CONFIG_INVALID' })
+  expect(none.exitCode).toBe(2)
+  expect(JSON.parse(none.stderr)).toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining('is no key'),
+  })
   expect(none.stderr).not.toContain('hunter2')
 })
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Command, Given } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { exitCodes } from '../../src/cli/failures.ts'
+import { helpGroupOf, helpGroups } from '../../src/cli/help-groups.ts'
 import { runProgram } from '../../src/cli/program.ts'
 import { executionListItem } from '../../src/operations/execution-output.ts'
 import { operations } from '../../src/operations/registry.ts'
@@ -31,7 +32,13 @@ async function run(words: readonly string[], isSession = false) {
 test('the help shows every command and every exit code', async () => {
   const { help } = await run(['--help'])
 
-  for (const { path } of commands) expect(help).toContain(`  ${path}`)
+  for (const { path } of commands) {
+    expect(help).toMatch(new RegExp(`^  ${path}  `, 'm'))
+    expect(helpGroupOf(path), path).toBeDefined()
+  }
+  expect(help).not.toMatch(/^.{81}/m)
+  const headings = [...help.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading)
+  expect(headings).toEqual(['Options', ...helpGroups, 'Exit codes'])
   for (const [code, meaning] of Object.values(exitCodes)) {
     expect(help).toMatch(new RegExp(`^ +${code} +${meaning.slice(0, 20)}`, 'm'))
   }

@@ -46,6 +46,14 @@ describe('the screen of a run says', () => {
     expect(shown({ selection: null })).toMatch(/Chosen by +the caller, by its key/)
   })
 
+  test('what was erased, and nothing else of it', () => {
+    const erasedAt = '2026-05-04T00:00:00.000Z'
+    const erased = shown({ erasedAt, selection: null, input: {}, inputSources: { id: 'text' } })
+
+    expect(erased).toMatch(/^Chosen by +erased$/m)
+    expect(erased).toMatch(/^Input +id: erased {2}\(from the ticket\)$/m)
+  })
+
   test('where each value of the input came from', () => {
     const input = { model: 'gpt-test', asked: ['order'], taken: ['order'], findings: [] }
 

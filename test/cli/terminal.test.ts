@@ -87,14 +87,20 @@ test('cuts a text to whole characters, with an ellipsis', () => {
   expect(cutToWidth('two\nlines', 20)).toBe('two lines')
 })
 
-test('aligns columns, and cuts the last before the others and the first never', () => {
+test('aligns columns, and lays the last out below its row where there is no room for it', () => {
   const headings = ['ID', 'WHAT', 'TEXT']
   const rows = [['exec_1m8msksq62abgwbtw8evm', '日本', 'x'.repeat(60)]]
 
   const narrow = table(open({ isTTY: true, columns: 40 }).terminal, headings, rows, 'none')
   const wide = table(open().terminal, headings, rows, 'none')
 
-  expect(narrow.split('\n')[1]).toBe('exec_1m8msksq62abgwbtw8evm  日本  xxxxxxx…')
+  expect(narrow.split('\n')).toEqual([
+    'ID                          WHAT',
+    '    TEXT',
+    'exec_1m8msksq62abgwbtw8evm  日本',
+    `    ${'x'.repeat(36)}`,
+    `    ${'x'.repeat(24)}`,
+  ])
   expect(wide).toBe(
     `ID                          WHAT  TEXT\nexec_1m8msksq62abgwbtw8evm  日本  ${'x'.repeat(60)}`,
   )

@@ -159,6 +159,39 @@ describe('what goes live', () => {
     })
   })
 
+  it('is told all that it lacks at once', async () => {
+    const key = await draft(definitionOf())
+    await review(key, bob)
+    const scenarios = [{ ...scenario('open'), expect: { end: 'declined' } }]
+    await operations.setScenarios.invoke(app, ann, {
+      ...{ procedureKey: key, versionNumber: 1, revision: 1, scenarios },
+    })
+    await review(key, cid, 'decline')
+
+    await expect(activate(key)).rejects.toMatchObject({
+      code: 'SCENARIOS_FAILED',
+      message: expect.stringMatching(
+        /declined by cid\. It also needs the approval of a person .* Since it was approved, the scenarios,/,
+      ),
+      details: { missing: { required: 1, approvedBy: [] }, declinedBy: ['cid'] },
+    })
+  })
+
+  it('counts what was said by who is shut out by now, which is shown', async () => {
+    const admin = callerOf('rut', ['admin'])
+    const leaver = { principalId: 'leaver', roles: ['approver'] }
+    await operations.createPrincipal.invoke(app, admin, leaver)
+    const key = await draft(definitionOf())
+    await review(key, callerOf('leaver', ['approver']))
+    expect(await approvalOf(key)).toMatchObject({ shutOut: [], activeVersionNumber: null })
+
+    await operations.changePrincipal.invoke(app, admin, { principalId: 'leaver', disabled: true })
+
+    expect(await approvalOf(key)).toMatchObject({ approvedBy: ['leaver'], shutOut: ['leaver'] })
+    await activate(key)
+    expect(await approvalOf(key)).toMatchObject({ status: 'active', activeVersionNumber: 1 })
+  })
+
   it('is approved with the tools as they were', async () => {
     const definition = definitionOf()
     const key = await draft(definition)

@@ -68,6 +68,7 @@ describe('erasing a customer', () => {
       runs: 3,
       tickets: 1,
       unfinished: { runs: [], escalations: [] },
+      takenAway: 0,
       receipt: null,
     })
     expect(await findText(db, mark)).not.toEqual([])
@@ -255,8 +256,14 @@ describe('erasing a customer', () => {
     ).toBeGreaterThan(0)
   })
 
-  it('may be repeated, and then finds nothing', async () => {
-    expect(await erase(`C-${mark}`)).toMatchObject({ runs: 0, tickets: 0 })
+  it('finds nothing of a customer that is erased or never was, and writes nothing down', async () => {
+    const erasures = () => kysely.selectFrom('erasures').select('id').execute()
+    const before = await erasures()
+    const nothing = { erasureId: null, runs: 0, tickets: 0, receipt: null }
+
+    expect(await erase(`C-${mark}`)).toMatchObject(nothing)
+    expect(await erase('C-Nobody')).toMatchObject(nothing)
+    expect(await erasures()).toEqual(before)
     expect((await verify()).ok).toBe(true)
   })
 

@@ -99,7 +99,7 @@ describe('insights', () => {
     const { steps } = await insights({ procedureKey: key })
     const of = (stepKey: string) => steps.find((one) => one.stepKey === stepKey)
 
-    expect(steps.map(({ stepKey }) => stepKey)).toEqual(['ask', 'each', 'no', 'work'])
+    expect(steps.map(({ stepKey }) => stepKey)).toEqual(['work', 'ask', 'each', 'no'])
     expect(of('work')).toMatchObject({
       ...{ kind: 'tool', tool: 'work', begun: 8, skipped: 0, open: 0 },
       completed: proportionOf(7, 8),

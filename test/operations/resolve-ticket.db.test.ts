@@ -200,6 +200,38 @@ describe('resolveTicket', () => {
     }
   })
 
+  it('hands a ticket over whose playbook is stopped, and refuses one that was named', async () => {
+    const procedureKey = 'FAILED_PAYMENT_PLAYBOOK'
+    const text = 'Checkout failed but my card was charged for TXN-DEMO-001'
+    const repeated = { idempotencyKey: 'stopped-1' }
+    const admin = callerOf()
+    const gaps = async () => (await operations.getStats.invoke(app, admin, {})).coverageGaps
+    const [before, runs] = [await gaps(), await rowsOf('executions')]
+    const stop = { procedureKey, reason: 'It pays twice.' }
+    await operations.stopProcedure.invoke(app, admin, stop)
+
+    const result = await resolve(text, repeated)
+    const again = await resolve(text, repeated)
+    const named = resolve(text, { procedureKey })
+
+    await expect(named).rejects.toMatchObject({ code: 'PROCEDURE_STOPPED' })
+    await operations.allowProcedure.invoke(app, admin, { procedureKey })
+    expect(result).toMatchObject({ selection: { procedureKey }, execution: null, steps: [] })
+    expect(result.triageReason).toMatchObject({
+      code: 'procedure_stopped',
+      message: expect.stringMatching(/FAILED_PAYMENT_PLAYBOOK was stopped by .*: It pays twice\.$/),
+    })
+    expect(result.reply?.text).not.toBe('')
+    expect(again).toEqual(result)
+    const { escalation } = await operations.getEscalation.invoke(app, agent, {
+      escalationId: result.triageId,
+    })
+    expect(escalation).toMatchObject({ reason: result.triageReason, ticket: { text } })
+    expect(await rowsOf('executions')).toEqual(runs)
+    // A playbook fitted it, so it is no gap.
+    expect(await gaps()).toBe(before)
+  })
+
   it('takes orders in a ticket for words', async () => {
     const before = await definitionTexts()
 

@@ -63,8 +63,15 @@ it('an activation is carried out when it is due, and not before', async () => {
   expect(await statusOf(key)).toBe('draft')
 
   time.now += 1_000
-  await carryOutSchedules(app)
+  const told: object[] = []
+  await carryOutSchedules(app, (carriedOut) => told.push(carriedOut))
 
+  expect(told).toEqual([
+    {
+      ...{ scheduleId: made.scheduleId, procedureKey: key, versionNumber: 1 },
+      end: { status: 'activated' },
+    },
+  ])
   expect(await statusOf(key)).toBe('active')
   expect(await listed(key)).toMatchObject([
     { scheduleId: made.scheduleId, status: 'activated', problem: null, endedAt: inMs(0) },

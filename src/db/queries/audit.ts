@@ -61,7 +61,8 @@ export interface ExecutionAct {
 
 /**
  * What was done to an execution, in its order: acts that name it, and those that held all executions of the service
- * (they name the tenant) while it had not ended. To look at it is nothing that was done to it.
+ * (they name the tenant) while it had not ended. To look at it, or to take its evidence away, is
+ * nothing that was done to it.
  */
 export async function listExecutionActs(
   db: Db,
@@ -84,7 +85,7 @@ export async function listExecutionActs(
         eb.and([eb('at', '>', createdAt), ...(endedAt === null ? [] : [eb('at', '<', endedAt)])]),
       ]),
     )
-    .where('action', '<>', 'execution.read')
+    .where('action', 'not in', ['execution.read', 'execution.bundled'])
     .orderBy('seq')
     .execute()
 }

@@ -134,6 +134,25 @@ export async function hasOldCounters(db: Db, before: Date): Promise<boolean> {
   return rows[0]?.found ?? false
 }
 
+/** Whether counters of limits count something for a customer. */
+export async function hasCounters(db: Db, customerId: string): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    SELECT EXISTS (
+      SELECT FROM limit_counters WHERE scope = 'customer' AND subject = ${customerId}
+    ) AS found`.execute(db)
+  return rows[0]?.found ?? false
+}
+
+/** How often evidence or records were taken away, as the log knows. It looks at all events. */
+export async function countTakenAway(db: Db): Promise<number> {
+  const { n } = await db
+    .selectFrom('audit_events')
+    .select(({ fn }) => fn.countAll<number>().as('n'))
+    .where('action', 'in', ['audit.exported', 'execution.bundled'])
+    .executeTakeFirstOrThrow()
+  return Number(n)
+}
+
 /** How many runs and tickets an erasure would erase. It looks at all runs. */
 export async function countErasable(
   db: Db,

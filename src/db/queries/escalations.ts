@@ -101,7 +101,17 @@ export async function findTriageItem(
   return row && { id: row.escalation_id as Id<'escalation'>, requestHash: row.request_hash }
 }
 
-/** Opens a triage item for a ticket that no procedure fits, and keeps the ticket as a gap in coverage. */
+/** Tickets that no procedure fitted (`g`): those of triage items that were opened for another reason are no gaps. */
+export function unfitted(db: Db) {
+  return db
+    .selectFrom('coverage_gaps as g')
+    .innerJoin('escalations as x', (join) =>
+      join.onRef('x.tenant_id', '=', 'g.tenant_id').onRef('x.id', '=', 'g.escalation_id'),
+    )
+    .where(sql<boolean>`x.reason ->> 'code' = 'no_procedure'`)
+}
+
+/** Opens a triage item for a ticket that nothing runs for, and keeps the ticket: a repeated request finds it by its key. */
 export async function insertTriageItem(
   transaction: Transaction,
   item: {

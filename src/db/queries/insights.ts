@@ -3,6 +3,7 @@ import type { Id } from '../../domain/ids.ts'
 import type { StepKind } from '../../domain/step.ts'
 import type { Db } from '../connect.ts'
 import type { Tables } from '../tables.ts'
+import { unfitted } from './escalations.ts'
 
 /**
  * Which runs. Ids are in the order of time, so that a period is a range of the primary key: nothing outside it is read, and
@@ -200,11 +201,10 @@ export async function listStepInsights(
 
 /** How many tickets of the period no procedure fitted. */
 export async function countGaps(db: Db, fromId: Id<'gap'>, beforeId: Id<'gap'>): Promise<number> {
-  const { n } = await db
-    .selectFrom('coverage_gaps')
+  const { n } = await unfitted(db)
     .select(({ fn }) => fn.countAll<number>().as('n'))
-    .where('id', '>=', fromId)
-    .where('id', '<', beforeId)
+    .where('g.id', '>=', fromId)
+    .where('g.id', '<', beforeId)
     .executeTakeFirstOrThrow()
   return Number(n)
 }

@@ -56,6 +56,19 @@ export async function findPrincipal(db: Db, id: string): Promise<StoredPrincipal
   return row && toPrincipal(row)
 }
 
+/** Those of some ids whose principals are shut out. */
+export async function listShutOut(db: Db, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('principals')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('disabled_at', 'is not', null)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 /** Writes what may change of somebody; what is left out stays. Undefined when there is nobody of this id. */
 export async function updatePrincipal(
   transaction: Transaction,

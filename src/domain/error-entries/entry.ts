@@ -77,7 +77,7 @@ export function stoppedText({ by, since, reason }: StoppedBy): string {
 }
 
 export function allowText({ kind, name }: StoppedBy): string {
-  return `'stepwarden ${kind === 'tool' ? 'tools' : 'procedures'} allow ${name}' lifts that`
+  return `an approver lifts that with 'stepwarden ${kind === 'tool' ? 'tools' : 'procedures'} allow ${name}'`
 }
 
 export type Problems = { readonly problems: readonly Problem[] }

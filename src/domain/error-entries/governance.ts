@@ -9,22 +9,46 @@ import {
   unfinishedText,
 } from './entry.ts'
 
+/** `the role admin`, `the role approver or admin`. */
+function roleText(roles: readonly string[]): string {
+  return `the role ${roles.slice(0, -1).join(', ')}${roles.length > 1 ? ' or ' : ''}${roles.at(-1) ?? ''}`
+}
+
+/** Approvals that a version needs and has not. */
+interface Missing {
+  readonly required: number
+  readonly approvedBy: readonly string[]
+  readonly changed: readonly string[]
+}
+
+function missingText({ required, approvedBy, changed }: Missing): string {
+  const whose = required === 1 ? 'the approval of a person' : `the approvals of ${required} people`
+  const have = approvedBy.length === 0 ? 'none' : `that of ${approvedBy.join(', ')}`
+  const since = changed.length === 0 ? '' : ` Since it was approved, ${changed.join(', ')} changed.`
+  return `needs ${whose} who wrote no part of it, and has ${have}.${since}`
+}
+
 /** Who may do what, what may go live, and the proof of it. */
 export const governance = {
   ROLE_MISSING: define<{ operation: string; needed: readonly string[]; has: readonly string[] }>(
     'forbidden',
     (d) =>
-      `${d.operation} needs one of the roles ${d.needed.join(', ')}; you have ${d.has.join(', ') || 'none'}. Ask an admin.`,
+      `This needs ${roleText(d.needed)}; you have ${d.has.join(', ') || 'no role'}. Ask an admin.`,
   ),
   SCENARIOS_FAILED: define<{
     procedureKey: string
     versionNumber: number
     scenarios: readonly string[]
-  }>(
-    'conflict',
-    (d) =>
-      `${d.procedureKey} version ${d.versionNumber} does not go live: of its scenarios ${d.scenarios.map((name) => `'${name}'`).join(', ')} ${d.scenarios.length === 1 ? 'does' : 'do'} not come out as expected. Simulate it to see in what, and mend the draft or the scenario.`,
-  ),
+    /** Given when approvals are missing as well. */
+    missing?: Missing
+    /** Given when people stand against it as well. */
+    declinedBy?: readonly string[]
+  }>('conflict', (d) => {
+    const declined =
+      d.declinedBy === undefined ? '' : ` It was also declined by ${d.declinedBy.join(', ')}.`
+    const missing = d.missing === undefined ? '' : ` It also ${missingText(d.missing)}`
+    return `${d.procedureKey} version ${d.versionNumber} does not go live: of its scenarios ${d.scenarios.map((name) => `'${name}'`).join(', ')} ${d.scenarios.length === 1 ? 'does' : 'do'} not come out as expected. Simulate it to see in what, and mend the draft or the scenario.${declined}${missing}`
+  }),
   ROUTING_NOT_ACKNOWLEDGED: define<
     Problems & { procedureKey: string; versionNumber: number; findingIds: readonly string[] }
   >(
@@ -32,19 +56,13 @@ export const governance = {
     (d) =>
       `Version ${d.versionNumber} of ${d.procedureKey} would change where tickets go; its routing tests found ${count(d.problems)}:${problemLines(d.problems)}\nMend the patterns or the examples, or acknowledge each finding by its id: ${d.findingIds.join(', ')}.`,
   ),
-  APPROVAL_MISSING: define<{
-    procedureKey: string
-    versionNumber: number
-    required: number
-    approvedBy: readonly string[]
-    changed: readonly string[]
-    digest: string
-  }>('conflict', (d) => {
-    const have = d.approvedBy.length === 0 ? 'none' : `that of ${d.approvedBy.join(', ')}`
-    const changed =
-      d.changed.length === 0 ? '' : ` Since it was approved, ${d.changed.join(', ')} changed.`
-    return `${d.procedureKey} version ${d.versionNumber} needs ${d.required === 1 ? 'the approval of a person' : `the approvals of ${d.required} people`} who wrote no part of it, and has ${have}.${changed} Ask for a review of digest ${d.digest.slice(0, 12)}.`
-  }),
+  APPROVAL_MISSING: define<
+    Missing & { procedureKey: string; versionNumber: number; digest: string }
+  >(
+    'conflict',
+    (d) =>
+      `${d.procedureKey} version ${d.versionNumber} ${missingText(d)} Ask for a review of digest ${d.digest.slice(0, 12)}.`,
+  ),
   APPROVAL_DECLINED: define<{
     procedureKey: string
     versionNumber: number
@@ -172,7 +190,7 @@ export const governance = {
   }>(
     'conflict',
     (d) =>
-      `Version ${d.versionNumber} of ${d.procedureKey} is to go live at ${d.at} already. Cancel ${d.scheduleId} first to name another time.`,
+      `Version ${d.versionNumber} of ${d.procedureKey} is to go live at ${d.at} already. To name another time, take that back first: 'stepwarden procedures unschedule ${d.scheduleId}'.`,
   ),
   SCHEDULE_ENDED: define<{ scheduleId: string; status: string }>(
     'conflict',
