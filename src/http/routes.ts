@@ -46,7 +46,7 @@ export const eventsPath = '/v1/executions/{executionId}/events'
 
 const patterns = [
   ...routes.map(({ method, path }) => ({ method, path: `/v1${path}` })),
-  ...[eventsPath, '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'].map((path) => ({
+  ...[eventsPath, '/healthz', '/readyz', '/openapi.json', '/docs'].map((path) => ({
     method: 'GET' as const,
     path,
   })),

@@ -1,13 +1,14 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import { createGate, type Gate, rateLimitHeaders } from '../access/gate.ts'
 import type { DatabaseConfig } from '../config/config.ts'
-import type { AppContext } from '../context.ts'
+import { type AppContext, explainFailure } from '../context.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
 import type { Principal } from '../domain/principal.ts'
+import { createMcpHandler } from '../mcp/http.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { addDocumentation } from './documentation.ts'
 import type { Door } from './door.ts'
@@ -119,6 +120,28 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       },
     })
   }
+  const addresses = new WeakMap<IncomingMessage, string>()
+  const agents = createMcpHandler(app, {
+    allowedOrigins: options.corsOrigins ?? [],
+    maxBodyBytes,
+    explain: (error) => explainFailure(error, options.database),
+    async admit(credential, request) {
+      const address = addresses.get(request) ?? ''
+      const principal = await gate.admit(address, credential, () => authenticate(app, credential))
+      gate.take(principal)
+      return principal
+    },
+  })
+  // The door for AI agents, which answers for itself.
+  server.route({
+    method: ['GET', 'POST', 'DELETE'],
+    url: '/mcp',
+    async handler(request, reply) {
+      reply.hijack()
+      addresses.set(request.raw, request.ip)
+      await agents.handle(request.raw, reply.raw, request.body)
+    },
+  })
   if (options.local !== undefined) addLocalDoor(server, door, options.local)
   addEventStreams(server, door)
   addHealth(server, door)
@@ -127,7 +150,8 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     server: server.server,
     listen: (at) => server.listen(at),
     async close() {
-      await server.close()
+      isStopping = true
+      await Promise.all([agents.close(), server.close()])
       await Promise.all(background)
     },
   }

@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
+import { rateLimitHeadersOf } from '../access/gate.ts'
 import type { AppContext } from '../context.ts'
 import { type ErrorKind, ServiceError } from '../domain/errors.ts'
+import type { Principal } from '../domain/principal.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { createMcpServer, type Identify } from './server.ts'
 import { type Explain, told, toServiceError } from './tool-failure.ts'
@@ -18,6 +20,8 @@ export interface McpHandlerOptions {
   readonly graceMs?: number
   /** Tells an outage of the database from a failure of ours. */
   readonly explain?: Explain
+  /** Who shows a credential, in place of a look-up alone: what stands before other doors of the process as well. */
+  readonly admit?: (credential: string, request: IncomingMessage) => Promise<Principal>
 }
 
 /** The door for AI agents over HTTP, to be mounted at one path. */
@@ -54,6 +58,7 @@ const statusOf: Readonly<Record<ErrorKind, number>> = {
   unauthenticated: 401,
   method_not_allowed: 405,
   unsupported_media: 415,
+  rate_limited: 429,
   unavailable: 503,
   internal: 500,
 }
@@ -71,6 +76,7 @@ export function createMcpHandler(
     maxBodyBytes = defaultMaxBodyBytes,
     graceMs = defaultGraceMs,
     explain,
+    admit = (credential) => authenticate(app, credential),
   }: McpHandlerOptions = {},
 ): McpHandler {
   const underway = new Underway()
@@ -103,7 +109,7 @@ export function createMcpHandler(
         }
         const key = bearerOf(request.headers.authorization)
         if (key === undefined) throw new ServiceError('CREDENTIAL_MISSING', {})
-        const principal = await authenticate(app, key)
+        const principal = await admit(key, request)
         if (request.method !== 'POST') return refuse(response, onlyPost)
         await serve(request, response, identifyBy(app, key, principal), body)
       } catch (error) {
@@ -167,7 +173,8 @@ function refusalOf(error: ServiceError): Refusal {
   // The protocol of bearer tokens gives no reason to whoever has shown none.
   const why = code === 'CREDENTIAL_MISSING' ? '' : ', error="invalid_token"'
   const headers = { 'WWW-Authenticate': `${realm}${why}` }
-  return { status: statusOf[kind], code, message, ...(kind === 'unauthenticated' && { headers }) }
+  if (kind === 'unauthenticated') return { status: statusOf[kind], code, message, headers }
+  return { status: statusOf[kind], code, message, headers: rateLimitHeadersOf(error) }
 }
 
 /** In the form of the protocol's errors, which is what its clients read. */

@@ -147,6 +147,18 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   setReviewBy: (n) => [{ ...first(n), reviewBy: later }],
   cancelSchedule: (n) => [{ scheduleId: n.scheduleId }],
   listSchedules: (n) => [{ procedureKey: n.procedureKey }, { cursor: n.scheduleId }],
+  createWebhook: () => [],
+  listWebhooks: (n) => [{ cursor: n.webhookId }],
+  changeWebhook: (n) => [{ webhookId: n.webhookId, description: reason }],
+  rotateWebhookSecret: (n) => [{ webhookId: n.webhookId }],
+  testWebhook: (n) => [{ webhookId: n.webhookId }],
+  replayWebhook: (n) => [{ webhookId: n.webhookId, since: '2026-01-01T00:00:00Z' }],
+  listWebhookDeliveries: (n) => [
+    { webhookId: n.webhookId },
+    { webhookId: n.webhookId, cursor: n.deliveryId },
+  ],
+  replayWebhookDelivery: (n) => [{ deliveryId: n.deliveryId }],
+  deleteWebhook: (n) => [{ webhookId: n.webhookId }],
 }
 
 /** Operations that write nothing, or nothing but that they were asked. */

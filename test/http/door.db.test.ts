@@ -266,3 +266,12 @@ describe('the end of the door', () => {
     await expect(own.call('GET /healthz')).rejects.toThrow()
   })
 })
+
+it('agents come in by the Model Context Protocol at the same address', async () => {
+  const headers = { accept: 'application/json, text/event-stream' }
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const answer = await door.call('POST /mcp', { key, body, headers })
+  expect(answer.status).toBe(200)
+  expect(JSON.stringify(answer.body)).toContain('resolve')
+  expect((await door.call('POST /mcp', { body, headers })).status).toBe(401)
+})

@@ -27,6 +27,8 @@ export interface Names {
   readonly ticketId: string
   readonly idempotencyKey: string
   readonly requester: string
+  readonly webhookId: string
+  readonly deliveryId: string
 }
 
 /** A tool that fails, so that its runs escalate. */
@@ -52,6 +54,10 @@ const known = { key: 'known', action: 'Know', compute: { account: 'input.account
 export async function buildWorld(app: AppContext, tenantId: string, mark: string): Promise<Names> {
   const caller = callerOf(`${mark}-root`, undefined, tenantId)
   const phrase = `${mark} account`
+  const { webhookId } = await operations.createWebhook.invoke(app, caller, {
+    url: `https://hooks.example.com/${mark}`,
+  })
+  const { deliveryId } = await operations.testWebhook.invoke(app, caller, { webhookId })
   const base = {
     description: `What ${mark} does with an account.`,
     issuePatterns: [phrase, `look at the ${mark} account`],
@@ -114,6 +120,7 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     ...{ escalationId: escalation.id, backtestId, scheduleId, principalId, keyId },
     ...{ customerId: `${mark}-customer`, ticketId: `${mark}-ticket` },
     ...{ idempotencyKey: `${mark}-start-RESOLVES`, requester: `${mark}-root` },
+    ...{ webhookId, deliveryId },
   }
 }
 
@@ -140,6 +147,8 @@ export function neverNamed(names: Names, mark: string): Names {
     ticketId: behind(names.ticketId),
     idempotencyKey: behind(names.idempotencyKey),
     requester: behind(names.requester),
+    webhookId: behind(names.webhookId),
+    deliveryId: behind(names.deliveryId),
   }
 }
 
