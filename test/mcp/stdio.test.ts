@@ -75,7 +75,7 @@ describe('a client that starts the command', () => {
 
     const { execution } = Object(result.structuredContent)
     expect(textOf(result)).toContain('The refund status is auto_refund_triggered')
-    expect(told).toContain('notify_customer: completed')
+    expect(told).toContain('check_refund: completed')
     expect(execution.requester).toMatchObject({
       kind: 'ai',
       roles: ['agent'],
