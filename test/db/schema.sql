@@ -2044,12 +2044,14 @@ AS $function$
 FUNCTION public.refuse_issued_key()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
     BEGIN
-      IF EXISTS (SELECT FROM public.principals p
-        WHERE p.tenant_id = NEW.tenant_id AND p.id = NEW.principal_id AND p.token_issued_at IS NOT NULL) THEN
+      -- Whoever an old snapshot does not show is none that is known to have come without.
+      IF NOT EXISTS (SELECT FROM public.principals p
+        WHERE p.tenant_id = NEW.tenant_id AND p.id = NEW.principal_id AND p.token_issued_at IS NULL) THEN
         PERFORM public.refuse_row('api_keys', 'api_keys_of_admins', 'restrict_violation',
-          'Who comes with tokens has no keys.');
+          'Keys are for whom an admin has made, not for who comes with tokens.');
       END IF;
       RETURN NEW;
     END
