@@ -1,3 +1,4 @@
+import type { AuditEvent } from './audit.ts'
 import { canonicalJson } from './canonical.ts'
 import type { EndLine, HeaderLine, RecordLine, RowLine } from './evidence.ts'
 import { type EvidenceProblem, maxSkewMs } from './evidence-acts.ts'
@@ -22,6 +23,8 @@ export class OriginReconciliation {
   /** Of the evidence of one run: hashes of contracts, and since when which version has served. */
   readonly #contracts = new Set<string>()
   readonly #served: { readonly versionId: string; readonly since: Json }[] = []
+  /** Versions of which an event says that they were made. */
+  readonly #created = new Set<string>()
   /** Up to which event each row agrees. */
   readonly #asOf = new Set<number>()
   #run: RecordRow | undefined
@@ -42,6 +45,12 @@ export class OriginReconciliation {
     if (table === 'tool_contracts') this.#contracts.add(String(row.hash))
     if (table === 'activations') {
       this.#served.push({ versionId: String(row.version_id), since: row.active_from ?? null })
+    }
+  }
+
+  takeEvent({ action, entityId }: AuditEvent): void {
+    if (this.#header.scope === 'run' && action === 'version.created') {
+      this.#created.add(entityId ?? '')
     }
   }
 
@@ -87,6 +96,9 @@ export class OriginReconciliation {
     if (version === undefined) {
       yield { ...found, problem: 'It is not there, and the run is of it.' }
       return
+    }
+    if (!this.#created.has(versionId)) {
+      yield { ...found, problem: 'The event that says how it was made is not there.' }
     }
     if (this.#versions.size > 1) {
       yield { ...found, problem: 'There are others beside it.' }

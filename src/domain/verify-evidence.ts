@@ -236,7 +236,7 @@ export class EvidenceVerifier {
   }
 
   #takeEvent(event: AuditEvent, comparisons: Comparisons): void {
-    const { header, acts, approvals, states, seals, erasures } = comparisons
+    const { header, acts, approvals, states, seals, erasures, origins } = comparisons
     this.#eventCount += 1
     if (header.scope === 'run' && event.seq > this.#head.seq + 1) {
       this.#endStretch()
@@ -269,6 +269,7 @@ export class EvidenceVerifier {
     states.takeEvent(event, details)
     this.#add(seals.takeEvent(event))
     erasures.takeEvent(event)
+    origins.takeEvent(event)
   }
 
   /** Whoever writes an event takes the time before its place in the chain, so it may be a little behind; never far. */
