@@ -101,7 +101,7 @@ const verify: Command = {
     { usage: '--replay', text: 'make the decisions of every run again as well; not with --from' },
   ],
   notes: `It reads everything from the first event on and changes nothing. The exit code is 0 when all of it fits, else 7; the
-first thing that does not fit is named by table and id. What it cannot prove is said as well: without a signed checkpoint,
+what does not fit is named by table and id. What it cannot prove is said as well: without a signed checkpoint,
 above all, that the whole was not rewritten.`,
   async run(shell, given) {
     const file = given.find('checkpoints')
