@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../..
 import { linearPattern } from '../../domain/linear-pattern.ts'
 
 /** Keywords that mean the same here and there. */
-export const copiedKeywords = [
+const copiedKeywords = [
   ...['const', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems'],
   ...['minProperties', 'maxProperties', 'minContains', 'maxContains', 'dependentRequired'],
 ] as const
