@@ -55,10 +55,11 @@ async function request(asking: McpAsking, call: McpCall): Promise<CallToolResult
   try {
     return await connection.call(call.tool, call.input, call)
   } catch (error) {
+    // Whatever the server has against the request, the session may be the reason.
+    if (error instanceof StreamableHTTPError) await connection.forget()
     if (!isSessionGone(error)) throw outcomeOf(error, asking)
   }
   // The server has forgotten the session, and did not look at the call.
-  await connection.forget()
   try {
     return await connection.call(call.tool, call.input, call)
   } catch (error) {

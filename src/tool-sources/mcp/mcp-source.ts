@@ -73,7 +73,8 @@ export async function openMcpSource(
     await close()
     const reason = error instanceof Error ? error.message : String(error)
     const problem = oneLine([reason, complaint()].filter((text) => text !== '').join(': '), mask)
-    throw new ServiceError('SOURCE_UNAVAILABLE', { source: source.name, problem }, { cause: error })
+    // Without its cause: that holds what the server said as it said it, and nothing is taken out of it.
+    throw new ServiceError('SOURCE_UNAVAILABLE', { source: source.name, problem })
   }
   const asking = { name: source.name, connection, mask }
   const tools = operations.map((operation, n) =>
