@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createDeskTools } from '../seeds/desk-tools.ts'
 import { createTokenReader, type TokenReader } from './access/tokens.ts'
@@ -23,6 +24,9 @@ import { withWarnings } from './reply/warning-model.ts'
 import type { Embedder } from './search/embedder.ts'
 import { createEmbedders, type Embedders, offlineModels } from './search/embedders.ts'
 import { type HostedModelConfig, openHostedEmbedder } from './search/hosted-embedder.ts'
+import type { SourceOptions } from './tool-sources/open-source.ts'
+import type { OpenSources } from './tool-sources/open-sources.ts'
+import type { SourceDeclaration } from './tool-sources/source-shape.ts'
 import type { WebhookOptions } from './webhooks/sender.ts'
 
 /** Everything that operations work with, wired once per process. Closing it closes what it opened, in reverse. */
@@ -51,6 +55,8 @@ export type { FolderServer }
 export interface ContextOptions {
   /** Tools of the caller's own; default: what `STEPWARDEN_CONFIG` names, else the demo's payment desk. */
   readonly tools?: readonly Tool[]
+  /** Services whose operations are tools, too. Files in them are looked for from the working directory. */
+  readonly sources?: readonly SourceDeclaration[]
   /** In place of the offline model: one that always answers, without a network. */
   readonly embedder?: Embedder
   /** In place of the hosted model of the configuration: search falls back when it does not answer. */
@@ -107,7 +113,26 @@ export async function createContext(
   const clock = options.clock ?? (database.kind === 'postgres' ? createServerClock() : systemClock)
   // A database that is away is met at every turn until it is back: a line each time says it.
   const log = createLogger(config.logLevel, undefined, isOutage)
-  const tools = createToolRegistry(options.tools ?? (await loadTools(config, database, clock)))
+  const loaded = await openTools(config, database, clock, options)
+  try {
+    return await wireContext(database, config, options, { clock, log, loaded })
+  } catch (error) {
+    await loaded.close()
+    throw error
+  }
+}
+
+async function wireContext(
+  database: Database,
+  config: Pick<Config, 'openai' | 'audit' | 'access' | 'webhooks'> & HostedModelConfig,
+  options: ContextOptions,
+  {
+    clock,
+    log,
+    loaded,
+  }: { readonly clock: Clock; readonly log: Logger; readonly loaded: OpenSources },
+): Promise<AppContext> {
+  const tools = createToolRegistry(loaded.tools)
   const embedders = await openEmbedders(database, config, options, log)
   const replyModel = options.replyModel
     ? withWarnings(options.replyModel, log)
@@ -133,6 +158,7 @@ export async function createContext(
     webhooks: options.webhooks ?? config.webhooks ?? { allowHosts: [] },
     ...(options.onBoundary && { onBoundary: options.onBoundary }),
     async [Symbol.asyncDispose]() {
+      await using _sources = { [Symbol.asyncDispose]: loaded.close }
       await using _embedders = embedders
       using _tokens = tokens
       await worker[Symbol.asyncDispose]()
@@ -201,30 +227,40 @@ async function hostedReplyModel(
 /**
  * The tools of a configuration without a database: what is known of them, and nothing to run them with.
  *
- * @throws ServiceError `TOOL_MODULE_INVALID`, `TOOLS_INVALID`
+ * @throws ServiceError `TOOL_MODULE_INVALID`, `TOOLS_INVALID`, `SOURCES_INVALID`, `SOURCE_UNAVAILABLE`
  */
 export async function loadToolRegistry(config: Pick<Config, 'toolModule'>): Promise<ToolRegistry> {
-  return createToolRegistry(
-    config.toolModule === undefined
-      ? createDeskTools(closedDesk)
-      : await importTools(config.toolModule),
-  )
+  if (config.toolModule === undefined) return createToolRegistry(createDeskTools(closedDesk))
+  const { tools, close } = await importTools(config.toolModule, false)
+  await close()
+  return createToolRegistry(tools)
 }
 
 const closed = () => Promise.reject(new Error('the desk has no database here'))
 const closedDesk: DeskStore = { findRefund: closed, recordRefund: closed, recordMessage: closed }
 
-async function loadTools(
+/** The tools that an application gives, else those of the configuration; ready to run. */
+async function openTools(
   config: Pick<Config, 'toolModule'>,
   database: Database,
   clock: Clock,
-): Promise<readonly Tool[]> {
-  return config.toolModule === undefined
-    ? createDeskTools(createDeskStore(database, () => clock.now()))
-    : importTools(config.toolModule)
+  { tools, sources }: ContextOptions,
+): Promise<OpenSources> {
+  if (tools !== undefined || sources !== undefined) {
+    return withSources(tools ?? [], sources, 'the options', { folder: '.', isRunning: true })
+  }
+  if (config.toolModule !== undefined) return importTools(config.toolModule, true)
+  const desk = createDeskStore(database, () => clock.now())
+  return { tools: createDeskTools(desk), close: async () => {} }
 }
 
-async function importTools(path: string): Promise<readonly Tool[]> {
+/** What a module exports as `tools` and `sources`, or a file of YAML or JSON says of sources. */
+async function importTools(path: string, isRunning: boolean): Promise<OpenSources> {
+  const options = { folder: dirname(path), isRunning }
+  if (/\.(ya?ml|json)$/i.test(path)) {
+    const { openSourceFile } = await import('./tool-sources/open-source-file.ts')
+    return openSourceFile(path, options)
+  }
   let module: unknown
   try {
     module = await import(pathToFileURL(path).href)
@@ -236,12 +272,26 @@ async function importTools(path: string): Promise<readonly Tool[]> {
       { cause: error },
     )
   }
-  const { tools } = Object(module)
-  if (!Array.isArray(tools)) {
+  const { tools, sources } = Object(module)
+  if (!Array.isArray(tools) && (tools !== undefined || sources === undefined)) {
     throw new ServiceError('TOOL_MODULE_INVALID', {
       path,
-      problem: "has no export 'tools' that is a list of tools made with defineTool",
+      problem:
+        "has no export 'tools' that is a list of tools made with defineTool, and no 'sources' either",
     })
   }
-  return tools
+  return withSources(tools ?? [], sources, path, options)
+}
+
+async function withSources(
+  tools: readonly Tool[],
+  sources: unknown,
+  file: string,
+  options: SourceOptions,
+): Promise<OpenSources> {
+  if (sources === undefined) return { tools, close: async () => {} }
+  // Loaded only here: what asks other services takes time that a start without sources does not need.
+  const { openSources } = await import('./tool-sources/open-sources.ts')
+  const opened = await openSources(sources, file, options)
+  return { ...opened, tools: [...tools, ...opened.tools] }
 }

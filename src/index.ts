@@ -17,3 +17,4 @@ export {
 } from './library.ts'
 export type { ReplyModel } from './reply/model.ts'
 export type { Embedder } from './search/embedder.ts'
+export type { SourceDeclaration } from './tool-sources/source-shape.ts'

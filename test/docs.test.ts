@@ -34,6 +34,12 @@ describe('the pages', () => {
     )
   })
 
+  it('show the sources of the example as they are in its file', () => {
+    const example = readFileSync(join(root, 'docs/examples/parcels/sources.yaml'), 'utf8')
+
+    expect(text.get('docs/sources.md')).toContain(example)
+  })
+
   it.each(pages)('%s links to what is there', (page) => {
     const links = [...(text.get(page) ?? '').matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)].map(
       ([, target]) => target ?? '',

@@ -21,7 +21,8 @@ const effects = [
 /**
  * The parts of src/, lowest first, each with what it may import of the others; a single file may have a line of its
  * own, which adds to that of its part. Imports point one way:
- * http cli mcp -> operations -> db search simulation reply documents checks diff -> executor openai outbound -> domain.
+ * http cli mcp -> operations -> db search simulation reply documents checks diff tool-sources -> executor openai outbound
+ * -> domain.
  */
 const partsBelow: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -35,13 +36,14 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   simulation: ['domain', 'executor'],
   openai: ['domain', 'config'],
   outbound: [],
+  'tool-sources': ['domain', 'config', 'documents', 'outbound'],
   reply: ['domain', 'logger.ts', 'openai'],
   search: ['domain', 'logger.ts', 'openai'],
   webhooks: ['domain', 'config', 'outbound'],
   db: [...foundations, 'executor/ports.ts'],
   'db/migrate.ts': ['migrations'],
   // Builds the concrete parts, the tools of the demo among them, and hands them to the operations.
-  'context.ts': [...foundations, ...effects, 'seeds'],
+  'context.ts': [...foundations, ...effects, 'tool-sources', 'seeds'],
   operations: [...foundations, ...effects, 'context.ts'],
   'library.ts': [...foundations, 'context.ts', 'operations'],
   http: [...foundations, 'access', 'context.ts', 'operations', 'mcp', 'db/service-version.ts'],
@@ -88,7 +90,7 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/compress': ['src/http/server.ts'],
   '@fastify/cors': ['src/http/server.ts'],
-  '@modelcontextprotocol/sdk': ['src/mcp/'],
+  '@modelcontextprotocol/sdk': ['src/mcp/', 'src/tool-sources/mcp/'],
   jose: ['src/access/'],
   undici: ['src/outbound/'],
   'ipaddr.js': ['src/access/', 'src/outbound/'],

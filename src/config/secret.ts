@@ -25,3 +25,12 @@ export class Secret {
     return '[secret]'
   }
 }
+
+/** The secret that a variable of the environment holds, or undefined when it is unset or empty. */
+export function findSecret(
+  name: string,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Secret | undefined {
+  const value = environment[name]
+  return value === undefined || value === '' ? undefined : new Secret(value)
+}

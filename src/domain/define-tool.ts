@@ -55,6 +55,20 @@ export interface ToolDeclaration<I extends z.ZodObject, O extends z.ZodType> {
 
 const namePattern = /^[a-z][a-z0-9_]{0,63}$/
 
+/** A tool whose schemas are JSON Schemas already, because they come from elsewhere; all else as in `ToolDeclaration`. */
+export interface SchemaToolDeclaration
+  extends Pick<
+    ToolDeclaration<z.ZodObject, z.ZodType>,
+    'name' | 'description' | 'effect' | 'idempotent' | 'requires' | 'limits' | 'states' | 'claims'
+  > {
+  readonly input: JsonSchema
+  readonly output: JsonSchema
+  readonly origin: JsonObject
+  /** Per attempt, from a second to a day. */
+  readonly timeoutMs: number
+  readonly run: Tool['run']
+}
+
 /**
  * Makes a tool from its declaration. The zod schemas become the JSON Schemas of the contract, which alone decide what
  * fits: see `toolSchema` for what they cannot say. Lists of names are sorted, so that their order is no change.
@@ -64,8 +78,43 @@ const namePattern = /^[a-z][a-z0-9_]{0,63}$/
 export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
   declaration: ToolDeclaration<I, O>,
 ): Tool {
+  const problems: Problem[] = []
+  const { timeout } = declaration
+  const timeoutMs = timeout === undefined ? defaultToolTimeoutMs : parseDurationMs(timeout)
+  if (timeoutMs === undefined || !isTimeout(timeoutMs)) {
+    const message = expectation(timeout, 'a duration from 1s to 24h, such as 30s')
+    problems.push({ path: 'timeout', message })
+  }
+  const input = zodSchemaOf(declaration.input, 'input', problems)
+  const output = zodSchemaOf(declaration.output, 'output', problems)
+  // The caller has validated the input with the schema that was made from this type, so it has the type.
+  // What it answers is any value until the caller has read and validated it.
+  const run: Tool['run'] = (json, context) =>
+    declaration.run(json as z.output<I>, context) as Promise<Json>
+  const given = { ...declaration, input, output, run }
+  // What is no time-out was told just now.
+  const timeLimit = timeoutMs !== undefined && isTimeout(timeoutMs) ? timeoutMs : undefined
+  return toolOf({ ...given, timeoutMs: timeLimit ?? defaultToolTimeoutMs }, problems)
+}
+
+/**
+ * Makes a tool whose schemas come from elsewhere.
+ *
+ * @throws ServiceError `TOOL_INVALID` with every problem of the declaration.
+ */
+export function defineSchemaTool(declaration: SchemaToolDeclaration): Tool {
+  return toolOf(declaration, [
+    ...schemaProblems(declaration.input, ['input']),
+    ...schemaProblems(declaration.output, ['output']),
+  ])
+}
+
+function toolOf(
+  declaration: Omit<SchemaToolDeclaration, 'origin'> & { readonly origin?: JsonObject },
+  ofSchemas: readonly Problem[],
+): Tool {
   const { name, description, effect, requires = [], limits = [] } = declaration
-  const { states = [], claims = [] } = declaration
+  const { states = [], claims = [], input, output, origin } = declaration
   const problems: Problem[] = []
   const refuse = (path: string, message: string) => problems.push({ path, message })
   if (!namePattern.test(name)) {
@@ -78,14 +127,10 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
   }
   if (requires.includes(name))
     refuse('requires', 'names the tool itself, so that it could never run')
-  const timeoutMs =
-    declaration.timeout === undefined ? defaultToolTimeoutMs : parseDurationMs(declaration.timeout)
-  if (timeoutMs === undefined || timeoutMs < 1_000 || timeoutMs > 86_400_000) {
-    refuse('timeout', expectation(declaration.timeout, 'a duration from 1s to 24h, such as 30s'))
+  if (!isTimeout(declaration.timeoutMs)) {
+    refuse('timeout', 'adds up to more than 24h, or less than 1s')
   }
-  const input = schemaOf(declaration.input, 'input', problems)
-  const output = schemaOf(declaration.output, 'output', problems)
-  problems.push(...limitProblems(limits, input))
+  problems.push(...ofSchemas, ...limitProblems(limits, input))
   if (problems.length > 0) throw new ServiceError('TOOL_INVALID', { tool: name, problems })
   const contract: ToolContract = {
     name,
@@ -96,22 +141,23 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodType>(
     limits: sortedLimits(limits),
     input,
     output,
-    timeoutMs: timeoutMs ?? defaultToolTimeoutMs,
+    timeoutMs: declaration.timeoutMs,
     states: sortedSet(states),
     claims: sortedSet(claims),
+    ...(origin && { origin }),
   }
-  const tool: Tool = {
+  return Object.freeze({
     contract: deepFreeze(contract),
     contractHash: contractHash(contract),
-    // The caller has validated the input with the schema that was made from this type, so it has the type.
-    // What it answers is any value until the caller has read and validated it.
-    run: (json: JsonObject, context) =>
-      declaration.run(json as z.output<I>, context) as Promise<Json>,
-  }
-  return Object.freeze(tool)
+    run: declaration.run,
+  })
 }
 
-function schemaOf(type: z.ZodType, path: 'input' | 'output', problems: Problem[]): JsonSchema {
+function isTimeout(ms: number): boolean {
+  return ms >= 1_000 && ms <= 86_400_000
+}
+
+function zodSchemaOf(type: z.ZodType, path: 'input' | 'output', problems: Problem[]): JsonSchema {
   const result = toolSchema(type, [path])
   const found = 'problems' in result ? result.problems : schemaProblems(result.schema, [path])
   problems.push(...found)

@@ -29,6 +29,11 @@ export interface ToolContract {
   readonly states: readonly string[]
   /** What a reply may say was done, if every call of the tool completed and its output says so. */
   readonly claims: readonly string[]
+  /**
+   * Where a call goes, of a tool that another service offers: how it is asked, and how what became of a call is looked
+   * up. Absent for a tool that is code.
+   */
+  readonly origin?: JsonObject
 }
 
 /** The contract hash: SHA-256 over the canonical JSON of a contract, in lower-case hex. A version pins it. */

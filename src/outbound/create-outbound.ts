@@ -24,6 +24,8 @@ export interface OutboundRequest {
   readonly body?: string | Uint8Array
   /** Ends it early, as the time limit does. */
   readonly signal?: AbortSignal
+  /** In place of the client's. */
+  readonly timeoutMs?: number
   /**
    * How many redirects of a GET are followed, 0 to 3, with the same scheme, host and port alone. Any other comes out as
    * the answer that it is. Default 0.
@@ -68,7 +70,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   return {
     async send(request) {
       if (isClosed) throw new OutboundFailure('refused', 'The client is closed.')
-      const limit = AbortSignal.timeout(options.timeoutMs)
+      const limit = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs)
       const signal = request.signal === undefined ? limit : AbortSignal.any([request.signal, limit])
       let url = guardedUrl(request.url, allowPrivate)
       for (let left = request.redirects ?? 0; ; left -= 1) {

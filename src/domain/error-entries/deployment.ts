@@ -12,6 +12,17 @@ export const deployment = {
     (d) =>
       `The tool module ${d.path} ${d.problem}. See docs/tools.md; STEPWARDEN_CONFIG names the module.`,
   ),
+  SOURCES_INVALID: define<{ file: string } & Problems>(
+    'invalid',
+    (d) =>
+      `The tool sources of ${d.file} have ${count(d.problems)}:${problemLines(d.problems)}\nSee docs/sources.md.`,
+  ),
+  SOURCE_UNAVAILABLE: define<{ source: string; problem: string }>(
+    'unavailable',
+    (d) =>
+      `The tool source '${d.source}' cannot be asked what it offers: ${d.problem}. Its tools would be missing, so nothing was started; try again when it is there.`,
+    { retryable: true },
+  ),
   TENANT_NOT_FOUND: define<{ tenantId: string }>(
     'not_found',
     (d) =>
