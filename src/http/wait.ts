@@ -1,5 +1,5 @@
 /** The longest that a request for a run waits for it, in seconds; and what it waits when it does not say. */
-export const maxWaitSeconds = 60
+const maxWaitSeconds = 60
 const defaultWaitSeconds = 30
 
 /** What a client wants of a request that starts a run, by its `Prefer` header (RFC 7240). */

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http'
+import createClient from 'openapi-fetch'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { roles } from '../../src/domain/principal.ts'
 import { operations } from '../../src/operations/registry.ts'
@@ -274,4 +275,24 @@ it('agents come in by the Model Context Protocol at the same address', async () 
   expect(answer.status).toBe(200)
   expect(JSON.stringify(answer.body)).toContain('resolve')
   expect((await door.call('POST /mcp', { body, headers })).status).toBe(401)
+})
+
+/** As a generator writes it from the document: one path of them. */
+interface Paths {
+  '/v1/executions': {
+    get: {
+      parameters: { query?: { limit?: number } }
+      responses: { 200: { content: { 'application/json': { items: readonly { id: string }[] } } } }
+    }
+  }
+}
+
+it('a client that others have made of the document reads it', async () => {
+  const client = createClient<Paths>({
+    baseUrl: door.url,
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const { data, response } = await client.GET('/v1/executions', { params: { query: { limit: 1 } } })
+  expect(response.status).toBe(200)
+  expect(data?.items).toHaveLength(1)
 })
