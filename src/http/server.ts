@@ -125,7 +125,7 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     allowedOrigins: options.corsOrigins ?? [],
     maxBodyBytes,
     explain: (error) => explainFailure(error, options.database),
-    async admit(credential, request) {
+    async admit(request, credential) {
       const address = addresses.get(request) ?? ''
       const principal = await gate.admit(address, credential, () => authenticate(app, credential))
       gate.take(principal)

@@ -19,7 +19,7 @@ const nextMoves: Readonly<Record<ErrorKind, string>> = {
   forbidden: 'Do not try again: it is not for you to do. Leave it to a person.',
   unauthenticated:
     'Do not try again: whoever set up this connection has to give it a key that works.',
-  rate_limited: 'Wait for as long as the message says, and call again with the same arguments.',
+  rate_limited: 'Wait as long as it says, and call again with the same arguments.',
   unavailable: 'Wait a moment, and call again with the same arguments.',
   internal:
     'It is no mistake of yours. If it fails again, tell a person: the log of the service has the cause.',

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createContext } from '../../src/context.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
+import { ServiceError } from '../../src/domain/errors.ts'
 import { carryOnAll } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
@@ -35,6 +36,11 @@ const keyOf = async (principalId: string, more: object = {}, caller = admin) => 
 const { key } = await keyOf('bot')
 const served = await serveMcp(app, {
   ...{ allowedOrigins: ['https://desk.example.com'], maxBodyBytes: 20_000 },
+})
+const limited = await serveMcp(app, {
+  async admit() {
+    throw new ServiceError('RATE_LIMITED', { limited: 'principal', retryAfterSeconds: 7 })
+  },
 })
 const reading = await serveMcp(app, { reads: true })
 
@@ -204,6 +210,14 @@ describe('a key', () => {
     await expect(
       client.readResource({ uri: 'stepwarden://procedures/FAILED_PAYMENT_PLAYBOOK' }),
     ).rejects.toMatchObject({ code: -32002 })
+  })
+
+  it('is asked for as whoever mounts the door wants, who may say that it is too much', async () => {
+    const response = await fetch(limited.url, { method: 'POST', headers: bearer })
+
+    expect(response.status).toBe(429)
+    expect(response.headers.get('retry-after')).toBe('7')
+    expect(await response.json()).toMatchObject({ error: { data: { code: 'RATE_LIMITED' } } })
   })
 
   it('is looked up anew for each message of a batch', async () => {
