@@ -6,17 +6,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { z } from 'zod'
 import { defineTool } from '../src/domain/define-tool.ts'
 import { createStepwarden, type Stepwarden } from '../src/library.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { accountStanding } from './executor/playbook.ts'
+import { heldBytes } from './held-memory.ts'
 import { createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
 
 const principal = {
   id: 'steady',
@@ -64,9 +60,8 @@ interface Sample {
 type Client = ReturnType<Stepwarden['as']>
 
 function memory(): { readonly heap: number; readonly rss: number } {
-  collectGarbage()
-  const { heapUsed, rss } = process.memoryUsage()
-  return { heap: heapUsed, rss }
+  const heap = heldBytes()
+  return { heap, rss: process.memoryUsage.rss() }
 }
 
 async function memoryPerExecution(client: Client): Promise<number> {
