@@ -231,7 +231,14 @@ function namingMembers(operation: Operation): readonly string[] {
 }
 
 // Those that write come last: what they make in our own tenant has the names that are asked about.
-const inOrder = [...reading, ...names.filter((name) => !reading.includes(name))]
+// What deletes comes after all else, which would find nothing any more.
+const writing = names.filter((name) => !reading.includes(name))
+const isDeleting = (name: string) => name.startsWith('delete')
+const inOrder = [
+  ...reading,
+  ...writing.filter((name) => !isDeleting(name)),
+  ...writing.filter(isDeleting),
+]
 
 describe.each(inOrder)('%s', (name) => {
   it('has a probe for everything by which its input names something', () => {
