@@ -258,11 +258,24 @@ describe('the end of the door', () => {
         detach: true,
       },
     })
-    const stream = readEvents(`${own.url}/v1/executions/${body.execution.id}/events`, { key })
+    const streams: ReturnType<typeof readEvents>[] = []
+    const accepted = new Promise<void>((resolve) => {
+      own.door.server.on('request', ({ url }) => {
+        if (url === '/v1/resolve') resolve()
+      })
+    })
+    const streamed = new Promise<void>((resolve) => {
+      const stream = readEvents(`${own.url}/v1/executions/${body.execution.id}/events`, {
+        key,
+        onEvent: () => resolve(),
+      })
+      streams.push(stream)
+    })
     const resolved = own.call('POST /v1/resolve', { key, body: { ticket } })
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await Promise.all([accepted, streamed])
     await own.door.close()
-    expect((await stream).map(({ event }) => event)).toEqual(['execution'])
+    const [told = []] = await Promise.all(streams)
+    expect(told.map(({ event }) => event)).toEqual(['execution'])
     expect((await resolved).status).toBeLessThan(300)
     await expect(own.call('GET /healthz')).rejects.toThrow()
   })
