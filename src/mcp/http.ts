@@ -109,9 +109,10 @@ export function createMcpHandler(
         }
         const key = bearerOf(request.headers.authorization)
         if (key === undefined) throw new ServiceError('CREDENTIAL_MISSING', {})
-        const principal = await admit(key, request)
+        const look = () => admit(key, request)
+        const principal = await look()
         if (request.method !== 'POST') return refuse(response, onlyPost)
-        await serve(request, response, identifyBy(app, key, principal), body)
+        await serve(request, response, identifyBy(look, principal), body)
       } catch (error) {
         refuse(response, refusalOf(toServiceError(app, error, 'a request', explain)))
       }
@@ -125,17 +126,13 @@ export function createMcpHandler(
   }
 }
 
-/** The key was looked up for the request already; each further call in it looks again. */
-function identifyBy(
-  app: AppContext,
-  key: string,
-  principal: Awaited<ReturnType<Identify>>,
-): Identify {
-  let found: typeof principal | undefined = principal
+/** The key was admitted for the request already; each further call in it is admitted anew, and counted. */
+function identifyBy(look: Identify, principal: Principal): Identify {
+  let found: Principal | undefined = principal
   return async () => {
     const known = found
     found = undefined
-    return known ?? authenticate(app, key)
+    return known ?? look()
   }
 }
 

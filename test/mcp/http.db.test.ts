@@ -5,6 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createContext } from '../../src/context.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
+import { ServiceError } from '../../src/domain/errors.ts'
+import { authenticate } from '../../src/operations/authenticate.ts'
 import { carryOnAll } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
@@ -35,6 +37,14 @@ const keyOf = async (principalId: string, more: object = {}, caller = admin) => 
 const { key } = await keyOf('bot')
 const served = await serveMcp(app, {
   ...{ allowedOrigins: ['https://desk.example.com'], maxBodyBytes: 20_000 },
+})
+let admitted = 0
+const limited = await serveMcp(app, {
+  async admit(credential) {
+    admitted += 1
+    if (admitted <= 2) return authenticate(app, credential)
+    throw new ServiceError('RATE_LIMITED', { limited: 'principal', retryAfterSeconds: 7 })
+  },
 })
 const reading = await serveMcp(app, { reads: true })
 
@@ -70,8 +80,8 @@ const initialize = {
     clientInfo: { name: 'test', version: '1' },
   },
 }
-const post = (headers: Record<string, string> = {}, body: unknown = initialize) =>
-  fetch(served.url, {
+const post = (headers: Record<string, string> = {}, body: unknown = initialize, url = served.url) =>
+  fetch(url, {
     method: 'POST',
     headers: {
       ...{ 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
@@ -204,6 +214,19 @@ describe('a key', () => {
     await expect(
       client.readResource({ uri: 'stepwarden://procedures/FAILED_PAYMENT_PLAYBOOK' }),
     ).rejects.toMatchObject({ code: -32002 })
+  })
+
+  it('is admitted for each message of a batch by whoever mounts the door, who may say that it is too much', async () => {
+    const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' })
+
+    const response = await post(bearer, [list(1), list(2), list(3)], limited.url)
+    const text = await response.text()
+    const next = await post(bearer, list(4), limited.url)
+
+    expect(text.match(/"tools":/g)).toHaveLength(2)
+    expect(text).toContain('RATE_LIMITED')
+    expect(next.status).toBe(429)
+    expect(next.headers.get('retry-after')).toBe('7')
   })
 
   it('is looked up anew for each message of a batch', async () => {
