@@ -125,7 +125,7 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     allowedOrigins: options.corsOrigins ?? [],
     maxBodyBytes,
     explain: (error) => explainFailure(error, options.database),
-    async admit(request, credential) {
+    async admit(credential, request) {
       const address = addresses.get(request) ?? ''
       const principal = await gate.admit(address, credential, () => authenticate(app, credential))
       gate.take(principal)

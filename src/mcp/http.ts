@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
+import { rateLimitHeadersOf } from '../access/gate.ts'
 import type { AppContext } from '../context.ts'
-import { type ErrorKind, isServiceError, ServiceError } from '../domain/errors.ts'
+import { type ErrorKind, ServiceError } from '../domain/errors.ts'
 import type { Principal } from '../domain/principal.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { createMcpServer, type Identify } from './server.ts'
@@ -11,11 +12,6 @@ import { type Explain, told, toServiceError } from './tool-failure.ts'
 import { Underway } from './underway.ts'
 
 export interface McpHandlerOptions {
-  /**
-   * Who shows a credential, asked for every request and for each further message in one; default `authenticate`. Whoever
-   * counts requests and refusals does so here.
-   */
-  readonly admit?: (request: IncomingMessage, credential: string) => Promise<Principal>
   /** Origins of web pages that may call, such as `https://desk.example.com`, besides those of this machine. */
   readonly allowedOrigins?: readonly string[]
   /** The largest request, in bytes; default 4 MiB. Whoever hands over a body that is read already limits it. */
@@ -24,6 +20,8 @@ export interface McpHandlerOptions {
   readonly graceMs?: number
   /** Tells an outage of the database from a failure of ours. */
   readonly explain?: Explain
+  /** Who shows a credential, in place of a look-up alone: what stands before other doors of the process as well. */
+  readonly admit?: (credential: string, request: IncomingMessage) => Promise<Principal>
 }
 
 /** The door for AI agents over HTTP, to be mounted at one path. */
@@ -74,11 +72,11 @@ const statusOf: Readonly<Record<ErrorKind, number>> = {
 export function createMcpHandler(
   app: AppContext,
   {
-    admit = (_request, credential) => authenticate(app, credential),
     allowedOrigins = [],
     maxBodyBytes = defaultMaxBodyBytes,
     graceMs = defaultGraceMs,
     explain,
+    admit = (credential) => authenticate(app, credential),
   }: McpHandlerOptions = {},
 ): McpHandler {
   const underway = new Underway()
@@ -111,7 +109,7 @@ export function createMcpHandler(
         }
         const key = bearerOf(request.headers.authorization)
         if (key === undefined) throw new ServiceError('CREDENTIAL_MISSING', {})
-        const look = () => admit(request, key)
+        const look = () => admit(key, request)
         const principal = await look()
         if (request.method !== 'POST') return refuse(response, onlyPost)
         await serve(request, response, identifyBy(look, principal), body)
@@ -128,7 +126,7 @@ export function createMcpHandler(
   }
 }
 
-/** The key was looked up for the request already; each further call in it looks again. */
+/** The key was admitted for the request already; each further call in it is admitted anew, and counted. */
 function identifyBy(look: Identify, principal: Principal): Identify {
   let found: Principal | undefined = principal
   return async () => {
@@ -172,11 +170,8 @@ function refusalOf(error: ServiceError): Refusal {
   // The protocol of bearer tokens gives no reason to whoever has shown none.
   const why = code === 'CREDENTIAL_MISSING' ? '' : ', error="invalid_token"'
   const headers = { 'WWW-Authenticate': `${realm}${why}` }
-  const refusal = { status: statusOf[kind], code, message }
-  if (isServiceError(error, 'RATE_LIMITED')) {
-    return { ...refusal, headers: { 'Retry-After': String(error.details.retryAfterSeconds) } }
-  }
-  return kind === 'unauthenticated' ? { ...refusal, headers } : refusal
+  if (kind === 'unauthenticated') return { status: statusOf[kind], code, message, headers }
+  return { status: statusOf[kind], code, message, headers: rateLimitHeadersOf(error) }
 }
 
 /** In the form of the protocol's errors, which is what its clients read. */

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { createContext } from '../../src/context.ts'
 import { defineTool } from '../../src/domain/define-tool.ts'
 import { ServiceError } from '../../src/domain/errors.ts'
+import { authenticate } from '../../src/operations/authenticate.ts'
 import { carryOnAll } from '../../src/operations/carry-out.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
@@ -37,8 +38,11 @@ const { key } = await keyOf('bot')
 const served = await serveMcp(app, {
   ...{ allowedOrigins: ['https://desk.example.com'], maxBodyBytes: 20_000 },
 })
+let admitted = 0
 const limited = await serveMcp(app, {
-  async admit() {
+  async admit(credential) {
+    admitted += 1
+    if (admitted <= 2) return authenticate(app, credential)
     throw new ServiceError('RATE_LIMITED', { limited: 'principal', retryAfterSeconds: 7 })
   },
 })
@@ -76,8 +80,8 @@ const initialize = {
     clientInfo: { name: 'test', version: '1' },
   },
 }
-const post = (headers: Record<string, string> = {}, body: unknown = initialize) =>
-  fetch(served.url, {
+const post = (headers: Record<string, string> = {}, body: unknown = initialize, url = served.url) =>
+  fetch(url, {
     method: 'POST',
     headers: {
       ...{ 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
@@ -212,12 +216,17 @@ describe('a key', () => {
     ).rejects.toMatchObject({ code: -32002 })
   })
 
-  it('is asked for as whoever mounts the door wants, who may say that it is too much', async () => {
-    const response = await fetch(limited.url, { method: 'POST', headers: bearer })
+  it('is admitted for each message of a batch by whoever mounts the door, who may say that it is too much', async () => {
+    const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' })
 
-    expect(response.status).toBe(429)
-    expect(response.headers.get('retry-after')).toBe('7')
-    expect(await response.json()).toMatchObject({ error: { data: { code: 'RATE_LIMITED' } } })
+    const response = await post(bearer, [list(1), list(2), list(3)], limited.url)
+    const text = await response.text()
+    const next = await post(bearer, list(4), limited.url)
+
+    expect(text.match(/"tools":/g)).toHaveLength(2)
+    expect(text).toContain('RATE_LIMITED')
+    expect(next.status).toBe(429)
+    expect(next.headers.get('retry-after')).toBe('7')
   })
 
   it('is looked up anew for each message of a batch', async () => {
