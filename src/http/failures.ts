@@ -10,15 +10,17 @@ import { methodsAt } from './routes.ts'
 
 /** Every failure leaves as a problem document that says nothing of SQL, of stacks or of secrets. */
 export function answerFailure(
-  app: AppContext,
+  { log }: Pick<AppContext, 'log'>,
   database: DatabaseConfig,
   error: unknown,
   requestId: string,
   reply: FastifyReply,
 ): void {
-  const known = toServiceError(explainFailure(error, database))
+  const found = toServiceError(explainFailure(error, database))
+  const known = withoutPlace(found)
+  if (known !== found) log.warn({ err: found, requestId }, 'a request has met an outage')
   if (known.code === 'INTERNAL') {
-    app.log.error({ err: error, requestId }, 'a request has failed unexpectedly')
+    log.error({ err: error, requestId }, 'a request has failed unexpectedly')
   }
   const problem = toProblem(known, requestId)
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer realm="stepwarden"')
@@ -27,6 +29,21 @@ export function answerFailure(
   }
   reply.headers(rateLimitHeadersOf(known))
   reply.code(problem.status).type(problemType).send(JSON.stringify(problem))
+}
+
+/** An outage as it is told to others: where the database is, and what its driver says, is for the log. */
+function withoutPlace(error: ServiceError): ServiceError {
+  const options = { cause: error }
+  if (
+    isServiceError(error, 'DATABASE_UNAVAILABLE') ||
+    isServiceError(error, 'DATABASE_NOT_READY')
+  ) {
+    const details = { database: 'of the service', problem: 'it does not answer' }
+    return new ServiceError('DATABASE_UNAVAILABLE', details, options)
+  }
+  return isServiceError(error, 'CHANGES_COLLIDED')
+    ? new ServiceError('CHANGES_COLLIDED', { database: 'the database' }, options)
+    : error
 }
 
 /** What is nowhere, or takes other methods. */
