@@ -37,7 +37,7 @@ export const agentTools: readonly AgentTool[] = [
   agentTool({
     operation: operations.resolveTicket,
     title: 'Resolve a ticket',
-    description: `Finds the one playbook for a ticket, runs it step by step as it was approved, and answers what came of it with the reply for the customer. It may make real changes, such as a refund. Start here. When no playbook fits, nothing runs and a person gets the ticket; when several do, nothing runs, and you call again with the \`procedureKey\` that you choose. ${repeating} ${asData}`,
+    description: `Finds the one playbook for a ticket, runs it step by step as it was approved, and answers what came of it with the reply for the customer. It may make real changes, such as a refund. Start here. When no playbook fits, or the one that fits is stopped, nothing runs and a person gets the ticket; when several do, nothing runs, and you call again with the \`procedureKey\` that you choose. ${repeating} ${asData}`,
     annotations: { ...runs, idempotentHint: false },
     async forModel(app, caller, { execution, steps, ...rest }) {
       if (execution === null) return { execution, steps, ...rest }

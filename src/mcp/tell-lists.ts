@@ -46,14 +46,14 @@ function candidateTexts({ candidates }: Selection): readonly string[] {
 
 /** What came of a ticket, for a model. */
 export function tellResolution(output: z.infer<typeof resolveTicket.output>): string {
-  const { execution, steps, reply, selection, triageId } = output
+  const { execution, steps, reply, selection, triageId, triageReason } = output
   if (execution !== null) return tellRun({ execution, steps, reply })
   if (triageId === null) {
     const found = 'Several playbooks fit about as well, so nothing ran.'
     return [found, ...candidateTexts(selection), chooseText].join('\n\n')
   }
   return [
-    `No playbook fits, so nothing ran. A person has the ticket now: ${triageId}.`,
+    `Nothing ran. ${triageReason?.message ?? ''} A person has the ticket now: ${triageId}.`,
     ...(reply === null ? [] : [`Reply for the customer:\n${reply.text}`]),
     'Next: send the reply. Do not solve the ticket by means of your own.',
   ].join('\n\n')
@@ -111,7 +111,7 @@ function escalationText({
 }: Escalation): string {
   const { executionId, assignee, openedAt, overdue } = escalation
   const who = assignee === null ? '' : ` to ${assignee}`
-  const from = executionId === null ? 'a ticket that no playbook fits' : executionId
+  const from = executionId === null ? 'a ticket that nothing runs for' : executionId
   const why = reason === null ? '' : ` ${reason.message} (${reason.code})`
   return `${id}: ${status}${who}, ${priority}, queue ${queue}, from ${from}, opened ${openedAt}${overdue ? ', overdue' : ''}.${why}`
 }

@@ -36,7 +36,7 @@ test('the help shows every command and every exit code', async () => {
     expect(help).toMatch(new RegExp(`^  ${path}  `, 'm'))
     expect(helpGroupOf(path), path).toBeDefined()
   }
-  expect(help).not.toMatch(/^.{81}/m)
+  expect(help.slice(0, help.indexOf('Exit codes:'))).not.toMatch(/^.{81}/m)
   const headings = [...help.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading)
   expect(headings).toEqual(['Options', ...helpGroups, 'Exit codes'])
   for (const [code, meaning] of Object.values(exitCodes)) {

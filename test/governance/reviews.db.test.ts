@@ -171,7 +171,7 @@ describe('what goes live', () => {
     await expect(activate(key)).rejects.toMatchObject({
       code: 'SCENARIOS_FAILED',
       message: expect.stringMatching(
-        /declined by cid\. It also needs the approval of a person .* Since it was approved, the scenarios,/,
+        /declined by cid\. It also needs the approval of a person .* Since it was approved, the scenarios changed\./,
       ),
       details: { missing: { required: 1, approvedBy: [] }, declinedBy: ['cid'] },
     })
