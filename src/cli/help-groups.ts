@@ -28,7 +28,10 @@ const groups: readonly (readonly [heading: string, paths: readonly string[]])[] 
   ['See how it goes', ['insights', 'stats']],
   ['Who may act', ['whoami', 'principals', 'keys', 'tenants']],
   ['Prove, and forget', ['audit', 'erase', 'retention']],
-  ['Run the service', ['serve', 'mcp', 'worker', 'migrate', 'doctor', 'embeddings', 'calendar']],
+  [
+    'Run the service',
+    ['serve', 'mcp', 'worker', 'migrate', 'doctor', 'webhooks', 'embeddings', 'calendar'],
+  ],
 ]
 
 /** The heading that the help has for a command, by its whole path before its first word; undefined for one of no group. */
