@@ -151,11 +151,20 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     listen: (at) => server.listen(at),
     async close() {
       isStopping = true
-      await Promise.all([agents.close(), server.close()])
+      const closing = Promise.all([agents.close(), server.close()])
+      // A connection whose last answer has gone out while the door was closing would be kept for a minute.
+      const timer = setInterval(() => server.server.closeIdleConnections(), idleLookMs)
+      try {
+        await closing
+      } finally {
+        clearInterval(timer)
+      }
       await Promise.all(background)
     },
   }
 }
+
+const idleLookMs = 50
 
 const takenHeaders = [
   'authorization',
