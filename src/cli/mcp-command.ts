@@ -1,7 +1,6 @@
 import { Writable } from 'node:stream'
 import type { AppContext } from '../context.ts'
 import type { Principal } from '../domain/principal.ts'
-import { serveStdio } from '../mcp/stdio.ts'
 import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
 import { usageError } from './failures.ts'
@@ -50,6 +49,8 @@ async function serve(
   // At once, lest it takes up again what gives itself back.
   void stopped.then(() => working?.stop())
   try {
+    // Loaded only here: what it is made of takes half a second that no other command needs.
+    const { serveStdio } = await import('../mcp/stdio.ts')
     await serveStdio(app, identify, {
       ...{ input: process.stdin, output, stopped },
       explain: (error) => shell.explain(error),

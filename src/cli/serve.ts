@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createGate } from '../access/gate.ts'
 import { type AppContext, announceFolderServer } from '../context.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
-import { createHttpServer } from '../http/server.ts'
+import type { HttpServer } from '../http/server.ts'
 import { makeFirstKey } from '../operations/first-key.ts'
 import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
@@ -42,6 +42,8 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
     const { host, port, corsOrigins, trustedProxies } = config.http
     const token = randomBytes(32).toString('base64url')
+    // Loaded only here: what it is made of takes half a second that no other command needs.
+    const { createHttpServer } = await import('../http/server.ts')
     const door = await createHttpServer(app, {
       database: config.database,
       corsOrigins,
@@ -77,7 +79,7 @@ function localAddress(address: string): string {
 }
 
 async function listen(
-  door: Awaited<ReturnType<typeof createHttpServer>>,
+  door: HttpServer,
   at: { readonly host: string; readonly port: number },
 ): Promise<string> {
   try {
