@@ -15,7 +15,7 @@ function roleText(roles: readonly string[]): string {
 }
 
 /** Approvals that a version needs and has not. */
-interface Missing {
+export interface Missing {
   readonly required: number
   readonly approvedBy: readonly string[]
   readonly changed: readonly string[]
