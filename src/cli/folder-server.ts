@@ -1,5 +1,5 @@
 import type { FolderServer } from '../context.ts'
-import { restoreError, ServiceError } from '../domain/errors.ts'
+import { isErrorCode, restoreError, ServiceError } from '../domain/errors.ts'
 import { keyHeader } from '../http/local-door.ts'
 import type { Operation } from '../operations/define.ts'
 
@@ -26,7 +26,7 @@ export async function callFolderServer<I, O>(
   const answer: unknown = await response.json()
   if (response.ok) return operation.output.parse(answer)
   const { code, details } = Object(answer)
-  throw restoreError(code, details)
+  throw isErrorCode(code) ? restoreError(code, details) : new ServiceError('INTERNAL', {})
 }
 
 async function ask(url: string, init: RequestInit): Promise<Response> {

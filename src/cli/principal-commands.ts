@@ -4,6 +4,7 @@ import { createPrincipal } from '../operations/create-principal.ts'
 import { listKeys } from '../operations/list-keys.ts'
 import { listPrincipals } from '../operations/list-principals.ts'
 import { revokeKey } from '../operations/revoke-key.ts'
+import { whoAmI } from '../operations/who-am-i.ts'
 import {
   type Command,
   type Given,
@@ -145,32 +146,25 @@ const revoke = operationCommand({
     `${keyId} of ${principalId} lets nobody in since ${instantText(revokedAt)}.`,
 })
 
-const whoami: Command = {
+const whoami = operationCommand({
   path: 'whoami',
-  summary: 'Say whom the key lets in, with which roles',
-  async run(shell) {
-    const { id, kind, roles, groups, tenantId, unauthenticated } = await shell.principal(
-      await shell.app(),
-    )
-    const isChecked = unauthenticated !== true
-    return {
-      output: { id, kind, roles, groups, tenantId, isChecked },
-      screen: fields(shell.terminal, [
-        ['You are', id],
-        ['Kind', kind],
-        ['Roles', roles.join(', ') || 'none'],
-        ['Groups', groups.join(', ') || 'none'],
-        ['Tenant', tenantId],
-        [
-          'By',
-          isChecked
-            ? 'the key in STEPWARDEN_KEY'
-            : 'no key: unauthenticated, so no approval of yours counts',
-        ],
-      ]),
-    }
-  },
-}
+  operation: whoAmI,
+  input: () => ({}),
+  screen: ({ principalId, kind, roles, groups, tenantId, isAuthenticated }, terminal) =>
+    fields(terminal, [
+      ['You are', principalId],
+      ['Kind', kind],
+      ['Roles', roles.join(', ') || 'none'],
+      ['Groups', groups.join(', ') || 'none'],
+      ['Tenant', tenantId],
+      [
+        'By',
+        isAuthenticated
+          ? 'the key in STEPWARDEN_KEY'
+          : 'no key: unauthenticated, so no approval of yours counts',
+      ],
+    ]),
+})
 
 export const principalCommands: readonly Command[] = [
   whoami,

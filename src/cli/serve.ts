@@ -7,7 +7,6 @@ import { makeFirstKey } from '../operations/first-key.ts'
 import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
 import { examinePlaybooks } from './doctor.ts'
-import { carryOnLeft } from './left-runs.ts'
 import { localPerson, type Shell } from './shell.ts'
 
 export const serve: Command = {
@@ -55,7 +54,6 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
     })
     const at = { host: given.find('host') ?? host, port: given.number('port') ?? port }
     const address = await listen(door, at)
-    await carryOnLeft(shell)
     announceFolderServer(config.database, { address: localAddress(address), token })
     const working = given.has('no-work')
       ? undefined

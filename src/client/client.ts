@@ -1,4 +1,4 @@
-import { restoreError, type ServiceError } from '../domain/errors.ts'
+import { isErrorCode, restoreError, ServiceError } from '../domain/errors.ts'
 import { headerOfField, type Method, places, takesQuery } from '../http/places.ts'
 import type { Client } from '../library.ts'
 
@@ -15,7 +15,7 @@ export interface ClientOptions {
  * The operations of a server, as `createStepwarden` has them of this process: the same names, input and output.
  *
  * @throws (each of them) ServiceError with the code and details that the server tells; `ANSWER_UNUSABLE` when what answers is no
- *   Stepwarden. What the network says comes as it is: whether a change was made is not known then.
+ *   Stepwarden of this version. What the network says comes as it is: whether a change was made is not known then.
  */
 export function connectStepwarden(options: ClientOptions): Client {
   // Each entry is made from the place of its own name, which the compiler cannot follow through `fromEntries`.
@@ -64,16 +64,24 @@ async function call(
   }
   const response = await ask(target, { method, headers, ...(body !== undefined && { body }) })
   const text = await response.text()
-  if (!response.ok) throw errorOf(response.status, text)
-  return JSON.parse(text)
+  const answer = parsed(text)
+  if (!response.ok || answer === undefined) throw errorOf(response.status, text)
+  return answer
 }
 
-/** The error that the server has told, or that something between has. */
+/** The error that the server has told; `ANSWER_UNUSABLE` for what is none that is known here. */
 export function errorOf(status: number, text: string): ServiceError {
+  const { code, details } = Object(parsed(text))
+  return isErrorCode(code)
+    ? restoreError(code, details)
+    : new ServiceError('ANSWER_UNUSABLE', { status, found: text.slice(0, 200) })
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
   try {
-    const { code, details } = JSON.parse(text)
-    return restoreError(code, details)
+    return JSON.parse(text)
   } catch {
-    return restoreError('ANSWER_UNUSABLE', { status, found: text.slice(0, 200) })
+    return undefined
   }
 }

@@ -55,11 +55,13 @@ export function isServiceError<C extends ErrorCode = ErrorCode>(
   return error instanceof ServiceError && (code === undefined || error.code === code)
 }
 
-/** An error as another process has told it, by its code and its details; `INTERNAL` for a code that is not known here. */
-export function restoreError(code: unknown, details: unknown): ServiceError {
-  const known = Object.keys(registry).find((name): name is ErrorCode => name === code)
-  if (known === undefined) return new ServiceError('INTERNAL', {})
-  return new ServiceError(known, Object(details) as ErrorDetails<ErrorCode>)
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(registry, code)
+}
+
+/** An error as another process has told it, by its code and its details. */
+export function restoreError(code: ErrorCode, details: unknown): ServiceError {
+  return new ServiceError(code, Object(details) as ErrorDetails<ErrorCode>)
 }
 
 /** What is fixed for each code, for the documentation and the tests that hold it equal. */

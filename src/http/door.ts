@@ -18,6 +18,6 @@ export interface Door {
    */
   readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<Principal>
   readonly isStopping: () => boolean
-  /** Work that goes on behind an answer: the door does not close before it is done. What goes wrong there is logged. */
-  readonly inBackground: (work: Promise<unknown>) => void
+  /** A run that goes on behind its answer: the door does not close before it is done. What goes wrong there is logged. */
+  readonly inBackground: (work: Promise<unknown>, executionId: string) => void
 }

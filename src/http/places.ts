@@ -63,6 +63,7 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   listTools: 'GET /tools',
   stopTool: 'POST /tools/{tool}/stop',
   allowTool: 'POST /tools/{tool}/allow',
+  whoAmI: 'GET /me',
   getCalendar: 'GET /calendar',
   setCalendar: 'PUT /calendar',
   getEmbeddings: 'GET /embeddings',

@@ -12,19 +12,9 @@ export type Respond = (
   reply: FastifyReply,
 ) => Promise<unknown>
 
-const makers: readonly string[] = [
-  'createProcedure',
-  'createVersion',
-  'createPrincipal',
-  'createKey',
-  'reviewVersion',
-  'scheduleActivation',
-  'startExecution',
-]
-
 /** 201 where something new has an id of its own now. */
-export function successStatus({ operation }: Route): 200 | 201 {
-  return makers.includes(operation.name) ? 201 : 200
+export function successStatus({ operation: { name } }: Route): 200 | 201 {
+  return /^(create|review|schedule|start)[A-Z]/.test(name) ? 201 : 200
 }
 
 /** Whether requests for an operation start a run, and may leave before it has ended. */
@@ -35,16 +25,16 @@ export function isStart({ name }: Operation): boolean {
 /** Makes what answers the requests of a route. */
 export function responder(route: Route): Respond {
   const { operation } = route
+  if (isStart(operation)) return startResponder(route)
   const read = inputReader(route)
   const status = successStatus(route)
-  const invoke: Respond = async ({ app }, caller, request, reply) => {
+  return async ({ app }, caller, request, reply) => {
     const output = await operation.invoke(app, caller, read(partsOf(request)))
     const etag = etagOf(output)
     if (etag !== undefined) reply.header('etag', etag)
     reply.code(status)
     return output
   }
-  return isStart(operation) ? startResponder(route) : invoke
 }
 
 /**
@@ -58,14 +48,14 @@ function startResponder(route: Route): Respond {
     const input = read(partsOf(request))
     const { waitMs, applied } = readPreference(request.headers.prefer)
     if (applied !== undefined) reply.header('preference-applied', applied)
-    const started = await startWithin(waitMs, (onStarted) => {
-      const work = operation.invoke(door.app, { ...caller, onStarted }, input)
-      door.inBackground(work)
-      return work
-    })
+    const started = await startWithin(waitMs, (onStarted) =>
+      operation.invoke(door.app, { ...caller, onStarted }, input),
+    )
     if (started.kind === 'going') {
-      reply.code(202).header('location', `/v1/executions/${started.executionId}`)
-      return { executionId: started.executionId }
+      const { executionId } = started
+      door.inBackground(started.done, executionId)
+      reply.code(202).header('location', `/v1/executions/${executionId}`)
+      return { executionId }
     }
     const { execution } = Object(started.output) as {
       execution?: { id: string; status: string } | null

@@ -79,8 +79,12 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       return principal
     },
     isStopping: () => isStopping,
-    inBackground(work) {
-      const settled = work.catch(() => {}).finally(() => background.delete(settled))
+    inBackground(work, executionId) {
+      const settled = work
+        .catch((error: unknown) => {
+          app.log.error({ err: error, executionId }, 'a run has failed behind its answer')
+        })
+        .finally(() => background.delete(settled))
       background.add(settled)
     },
   }

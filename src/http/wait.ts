@@ -28,7 +28,7 @@ export function readPreference(header: string | readonly string[] | undefined): 
 export type Started<T> =
   | { readonly kind: 'done'; readonly output: T }
   /** It goes on here, and its record is there. */
-  | { readonly kind: 'going'; readonly executionId: string }
+  | { readonly kind: 'going'; readonly executionId: string; readonly done: Promise<unknown> }
 
 /**
  * Waits for a start to be done, `waitMs` at most, and then until it is stored at least: whatever is answered is there.
@@ -42,7 +42,8 @@ export async function startWithin<T>(
   const stored = new Promise<string>((resolve) => {
     tell = resolve
   })
-  const done = begin(tell).then((output) => ({ kind: 'done', output }) as const)
+  const work = begin(tell)
+  const done = work.then((output) => ({ kind: 'done', output }) as const)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
     // Not even until the next turn, which an embedded database may keep from coming.
@@ -51,12 +52,10 @@ export async function startWithin<T>(
   })
   const going = late
     .then(() => stored)
-    .then((executionId) => ({ kind: 'going', executionId }) as const)
+    .then((executionId) => ({ kind: 'going', executionId, done: work }) as const)
   try {
     return await Promise.race([done, going])
   } finally {
     clearTimeout(timer)
-    // Nobody waits for it any more; whoever began it has logged what went wrong.
-    done.catch(() => {})
   }
 }

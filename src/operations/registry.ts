@@ -77,6 +77,7 @@ import { stopTool } from './stop-tool.ts'
 import { switchEmbeddings } from './switch-embeddings.ts'
 import { testWebhook } from './test-webhook.ts'
 import { verifyAudit } from './verify-audit.ts'
+import { whoAmI } from './who-am-i.ts'
 
 /** Everything that a caller may ask for. The front doors are made from this list. */
 export const operations = {
@@ -96,6 +97,7 @@ export const operations = {
   diffVersions,
   editDraft,
   getCalendar,
+  whoAmI,
   getEmbeddings,
   getEscalation,
   getExecution,

@@ -86,6 +86,10 @@ test('commands go through the process that has the folder open', async () => {
   expect(resolved).toMatchObject({ exitCode: 0, output: { execution: { outcome: 'resolved' } } })
   const listed = await run('executions', 'list')
   expect(listed.output).toMatchObject({ items: [{ status: 'completed' }] })
+  expect((await run('whoami')).output).toMatchObject({
+    tenantId: 'default',
+    isAuthenticated: false,
+  })
   const missing = await run('procedures', 'show', 'NOT_THERE')
   expect(missing.exitCode).toBe(3)
   expect(JSON.parse(missing.stderr)).toMatchObject({

@@ -51,6 +51,7 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   getApproval: 'read procedures and their history',
   getBacktest: 'read procedures and their history',
   getCalendar: 'read procedures and their history',
+  whoAmI: 'read figures',
   getEmbeddings: 'read procedures and their history',
   getEscalation: 'read executions',
   getExecution: 'read executions',

@@ -59,6 +59,7 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   ],
   editDraft: (n) => [{ ...draft(n), revision: 1, definition: definition(n.procedureKey) }],
   getCalendar: () => [],
+  whoAmI: () => [],
   getEmbeddings: () => [],
   getEscalation: (n) => [{ escalationId: n.escalationId }],
   getExecution: (n) => [{ executionId: n.executionId }, { executionId: n.askingId }],

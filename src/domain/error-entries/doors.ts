@@ -16,7 +16,7 @@ export const doors = {
   ANSWER_UNUSABLE: define<{ status: number; found: string }>(
     'unavailable',
     (d) =>
-      `What answers is no Stepwarden, or stands before one: status ${d.status}, '${d.found}'. Check the URL, and what is between.`,
+      `The answer is none that is known here: status ${d.status}, '${d.found}'. Check the URL, what stands between, and that client and server are of one version.`,
     { retryable: true },
   ),
   ROUTE_NOT_FOUND: define<{ method: string; path: string }>(
