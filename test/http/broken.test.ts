@@ -14,8 +14,8 @@ it.each([
   ],
 ])('%s is answered with a problem document', async (_, sent, status) => {
   const server = fastify({ clientErrorHandler: refuseBroken })
-  await server.listen({ host: '127.0.0.1', port: 0 })
-  const socket = connect(server.addresses()[0]?.port ?? 0, '127.0.0.1').setEncoding('utf8')
+  const url = new URL(await server.listen({ host: '127.0.0.1', port: 0 }))
+  const socket = connect(Number(url.port), url.hostname).setEncoding('utf8')
   let answer = ''
   socket.on('data', (text: string) => {
     answer += text
