@@ -9,6 +9,8 @@ import {
   readServerState,
 } from '../db/queries/health.ts'
 import { isServiceError } from '../domain/errors.ts'
+import type { Principal } from '../domain/principal.ts'
+import type { Caller } from '../operations/define.ts'
 import { getEmbeddings } from '../operations/get-embeddings.ts'
 import { getProcedure } from '../operations/get-procedure.ts'
 import { holdExecutions } from '../operations/hold-executions.ts'
@@ -156,7 +158,7 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
         )
       : ok(`what goes live needs ${countText(required, 'approval')}`)
   })
-  await look(checks, 'playbooks', () => examinePlaybooks(shell, app))
+  await look(checks, 'playbooks', async () => examinePlaybooks(app, await shell.principal(app)))
   await look(checks, 'search', async () => {
     const selection = await shell.call(searchProcedures, { issue: 'doctor' })
     const { model, fellBack, minSimilarity, calibrated } = selection
@@ -212,27 +214,25 @@ async function examineReplyModel(
     : warn(`${replyModel.name} at ${server}: ${problem} Until then replies are built in.`)
 }
 
-/** Whether each active version finds the tools that it was approved with. */
 /** Whether the tools are here that the active playbooks of the tenant were approved with. */
 export async function examinePlaybooks(
-  shell: Shell,
   app: AppContext,
+  principal: Principal,
 ): Promise<Omit<Check, 'name'>> {
+  const caller: Caller = { principal, origin: 'cli' }
   const affected: string[] = []
   let active = 0
   let cursor: string | null = null
   do {
-    const page: Awaited<ReturnType<typeof listProcedures.invoke>> = await shell.call(
-      listProcedures,
-      {
-        limit: 200,
-        ...(cursor !== null && { cursor }),
-      },
+    const page: Awaited<ReturnType<typeof listProcedures.invoke>> = await listProcedures.invoke(
+      app,
+      caller,
+      { limit: 200, ...(cursor !== null && { cursor }) },
     )
     for (const { procedureKey, activeVersionNumber } of page.items) {
       if (activeVersionNumber === null) continue
       active += 1
-      const { version } = await shell.call(getProcedure, {
+      const { version } = await getProcedure.invoke(app, caller, {
         procedureKey,
         versionNumber: activeVersionNumber,
       })

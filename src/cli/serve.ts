@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createGate } from '../access/gate.ts'
 import { type AppContext, announceFolderServer } from '../context.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
+import type { Principal } from '../domain/principal.ts'
 import type { HttpServer } from '../http/server.ts'
 import { makeFirstKey } from '../operations/first-key.ts'
 import { startWorking } from '../operations/work.ts'
@@ -37,7 +38,9 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
     if (app === undefined) {
       return { output: { address: null }, screen: 'Stopped before it was there.' }
     }
-    const { status, text } = await examinePlaybooks(shell, app)
+    // Whoever runs the deployment: a server needs no key of anybody.
+    const person = localPerson(config.tenantId)
+    const { status, text } = await examinePlaybooks(app, person)
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
     const { host, port, corsOrigins, trustedProxies } = config.http
     const token = randomBytes(32).toString('base64url')
@@ -49,7 +52,7 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
       trustedProxies,
       gate: createGate({ rateLimit: config.access?.rateLimit }),
       ...(app.database.kind === 'pglite' && {
-        local: { token, person: localPerson(config.tenantId) },
+        local: { token, person },
       }),
     })
     const at = { host: given.find('host') ?? host, port: given.number('port') ?? port }
@@ -58,7 +61,7 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
     const working = given.has('no-work')
       ? undefined
       : startWorking(app, { concurrency: given.number('concurrency') })
-    await tellFirstKey(shell, app)
+    await tellFirstKey(shell, app, person)
     terminal.notice(
       `Stepwarden serves ${address}, and describes itself at ${address}/docs. Ctrl-C stops it.`,
     )
@@ -90,8 +93,8 @@ async function listen(
 }
 
 /** On an embedded folder nobody else could make one. It goes to the terminal and nowhere else. */
-async function tellFirstKey(shell: Shell, app: AppContext): Promise<void> {
-  const key = await makeFirstKey(app, await shell.principal(app))
+async function tellFirstKey(shell: Shell, app: AppContext, person: Principal): Promise<void> {
+  const key = await makeFirstKey(app, person)
   if (key === undefined) return
   shell.terminal.notice(
     `The first admin is '${key.principalId}'. Their key, which is shown this once:\n\n  ${key.key}\n`,

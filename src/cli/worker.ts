@@ -4,7 +4,7 @@ import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
 import { examinePlaybooks } from './doctor.ts'
 import { standingText } from './left-runs.ts'
-import type { Shell } from './shell.ts'
+import { localPerson, type Shell } from './shell.ts'
 import { countText } from './value-line.ts'
 import { settledWithin } from './within.ts'
 
@@ -37,7 +37,8 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
       return { output, screen: 'Stopped before it was at work.' }
     }
     // One with the wrong tools would hand every run of the queue to a person.
-    const { status, text } = await examinePlaybooks(shell, app)
+    // No key of anybody is needed for that, nor for the work: runs go on as those who have started them.
+    const { status, text } = await examinePlaybooks(app, localPerson(shell.config.tenantId))
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
     let carriedOn = 0
     const telling = new Set<Promise<void>>()

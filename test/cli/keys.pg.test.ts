@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { openTestDatabase } from '../support/database.ts'
-import { runCli } from './run-cli.ts'
+import { runCli, startCli } from './run-cli.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -21,6 +21,12 @@ test('on a server the local person acts until an admin has a key, and again when
   const without = await run('procedures list')
   expect(without.exitCode).toBe(5)
   expect(JSON.parse(without.stderr)).toMatchObject({ code: 'KEY_MISSING' })
+  // Who runs the deployment is no caller: nobody's key is lent to a server or a worker.
+  expect((await run('worker --until-idle')).exitCode).toBe(0)
+  const serving = startCli(['serve', '--port', '0'], { environment })
+  await serving.says('Ctrl-C stops it')
+  serving.child.kill('SIGTERM')
+  expect((await serving.ended).exitCode).toBe(0)
   const withKey = { STEPWARDEN_KEY: made.key }
   expect((await run('procedures list', withKey)).exitCode).toBe(0)
 
