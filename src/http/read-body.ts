@@ -1,4 +1,5 @@
 import { ServiceError } from '../domain/errors.ts'
+import { findRepeatedName } from '../domain/repeated-name.ts'
 
 /** The largest body, in bytes: room for a definition with its text and all its scenarios. */
 export const maxBodyBytes = 2 * 1024 * 1024
@@ -10,13 +11,23 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 /**
  * Reads the bytes of a JSON body with `parse`.
  *
- * @throws ServiceError `HTTP_INVALID` for bytes that are no UTF-8, no JSON, nested too deep, or name `__proto__`.
+ * @throws ServiceError `HTTP_INVALID` for bytes that are no UTF-8, no JSON, nested too deep, or name `__proto__`, or that
+ *   name something twice in one object.
  */
 export function readJsonBody(bytes: Buffer, parse: (text: string) => unknown): unknown {
   // A client that sends its content type with everything sends it with nothing, too.
   if (bytes.length === 0) return undefined
   const text = decode(bytes)
   if (depthOf(text) > maxDepth) throw invalid(`is nested deeper than ${maxDepth} levels`)
+  const value = parsed(text, parse)
+  const repeated = findRepeatedName(text)
+  if (repeated !== undefined) {
+    throw invalid(`has ${JSON.stringify(repeated.slice(0, 80))} twice in one object; give it once`)
+  }
+  return value
+}
+
+function parsed(text: string, parse: (text: string) => unknown): unknown {
   try {
     return parse(text)
   } catch (error) {
