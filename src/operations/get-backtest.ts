@@ -8,7 +8,7 @@ import {
 } from './backtest-output.ts'
 import { defineOperation } from './define.ts'
 import { requireBacktest } from './require-backtest.ts'
-import { backtestId, nextCursor, page } from './shapes.ts'
+import { backtestId, nextCursor, pageById } from './shapes.ts'
 
 /** A backtest, and a page of the runs that do not end as before, the newest first. */
 export const getBacktest = defineOperation({
@@ -17,7 +17,7 @@ export const getBacktest = defineOperation({
   input: z.strictObject({
     backtestId,
     kind: affectedRun.shape.kind.optional().describe('Only runs of this kind'),
-    ...page,
+    ...pageById('execution'),
   }),
   output: z.object({ backtest: backtestOutput, items: z.array(affectedRun), nextCursor }),
   errors: ['BACKTEST_NOT_FOUND'],

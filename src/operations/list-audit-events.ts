@@ -2,18 +2,14 @@ import { z } from 'zod'
 import { listAuditEvents as listRows } from '../db/queries/audit-list.ts'
 import { auditEventOutput, toAuditEventOutput } from './audit-event-output.ts'
 import { defineOperation } from './define.ts'
-import { instant, nextCursor, page, procedureKey } from './shapes.ts'
+import { instant, nextCursor, pageBy, procedureKey } from './shapes.ts'
 
 /** A page of the audit log, newest first. */
 export const listAuditEvents = defineOperation({
   name: 'listAuditEvents',
   summary: 'List what people and the service have done, newest first',
   input: z.strictObject({
-    ...page,
-    cursor: page.cursor.refine(
-      (cursor) => cursor === undefined || /^\d{1,15}$/.test(cursor),
-      'is none that a page has answered',
-    ),
+    ...pageBy((text) => /^\d{1,15}$/.test(text)),
     from: instant.optional().describe('At or after'),
     to: instant.optional().describe('Before'),
     action: z.string().max(100).optional().describe('Only this action: version.activated'),

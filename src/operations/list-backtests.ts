@@ -3,13 +3,13 @@ import { listBacktests as listRows } from '../db/queries/backtests.ts'
 import { backtestOutput, toBacktestOutput } from './backtest-output.ts'
 import { defineOperation } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
-import { nextCursor, page, procedureKey, versionNumber } from './shapes.ts'
+import { nextCursor, pageById, procedureKey, versionNumber } from './shapes.ts'
 
 /** A page of the backtests of a version, newest first, those of earlier revisions included. */
 export const listBacktests = defineOperation({
   name: 'listBacktests',
   summary: 'List the backtests of a version, newest first',
-  input: z.strictObject({ procedureKey, versionNumber, ...page }),
+  input: z.strictObject({ procedureKey, versionNumber, ...pageById('backtest') }),
   output: z.object({ items: z.array(backtestOutput), nextCursor }),
   errors: ['PROCEDURE_NOT_FOUND', 'VERSION_NOT_FOUND'],
   roles: ['agent', 'author', 'approver', 'admin', 'auditor'],

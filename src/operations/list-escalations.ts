@@ -4,14 +4,14 @@ import { defineOperation } from './define.ts'
 import { overdueFilter } from './due-output.ts'
 import { escalationOutput, toEscalationOutput } from './escalation-output.ts'
 import { noteRead } from './note-read.ts'
-import { nextCursor, page } from './shapes.ts'
+import { nextCursor, pageById } from './shapes.ts'
 
 /** A page of escalations and triage items, newest first. */
 export const listEscalations = defineOperation({
   name: 'listEscalations',
   summary: 'List what waits for a person, newest first',
   input: z.strictObject({
-    ...page,
+    ...pageById('escalation'),
     status: escalationOutput.shape.status.optional(),
     queue: z.string().max(200).optional(),
     overdue: overdueFilter,

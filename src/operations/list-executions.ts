@@ -4,14 +4,14 @@ import { defineOperation } from './define.ts'
 import { overdueFilter } from './due-output.ts'
 import { executionListItem, toExecutionListItem } from './execution-output.ts'
 import { noteRead } from './note-read.ts'
-import { nextCursor, page, procedureKey } from './shapes.ts'
+import { nextCursor, pageById, procedureKey } from './shapes.ts'
 
 /** A page of executions, newest first. */
 export const listExecutions = defineOperation({
   name: 'listExecutions',
   summary: 'List executions, newest first',
   input: z.strictObject({
-    ...page,
+    ...pageById('execution'),
     procedureKey: procedureKey.optional(),
     status: executionListItem.shape.status.optional(),
     overdue: overdueFilter,

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { listApiKeys } from '../db/queries/principals.ts'
 import { defineOperation } from './define.ts'
 import { keyShape, principalId, toKeyOutput } from './principal-output.ts'
-import { nextCursor, page } from './shapes.ts'
+import { nextCursor, pageById } from './shapes.ts'
 
 /** A page of keys, newest first, without their texts. */
 export const listKeys = defineOperation({
   name: 'listKeys',
   summary: 'List keys, newest first; their texts are kept nowhere',
-  input: z.strictObject({ principalId: principalId.optional(), ...page }),
+  input: z.strictObject({ principalId: principalId.optional(), ...pageById('key') }),
   output: z.object({ items: z.array(keyShape), nextCursor }),
   errors: [],
   roles: ['admin'],

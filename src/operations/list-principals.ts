@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { listPrincipals as listRows } from '../db/queries/principals.ts'
 import { defineOperation } from './define.ts'
-import { principalShape, toPrincipalOutput } from './principal-output.ts'
-import { nextCursor, page } from './shapes.ts'
+import { principalId, principalShape, toPrincipalOutput } from './principal-output.ts'
+import { nextCursor, pageBy } from './shapes.ts'
 
 /** A page of those who may act in the tenant, by id. */
 export const listPrincipals = defineOperation({
   name: 'listPrincipals',
   summary: 'List who may act, by id',
-  input: z.strictObject(page),
+  input: z.strictObject(pageBy((text) => principalId.safeParse(text).success)),
   output: z.object({ items: z.array(principalShape), nextCursor }),
   errors: [],
   roles: ['admin'],

@@ -3,7 +3,7 @@ import { listEngagedSwitches } from '../db/queries/kill-switches.ts'
 import { listProcedures as listRows } from '../db/queries/procedures.ts'
 import { stoppedBy } from '../domain/kill-switch.ts'
 import { defineOperation } from './define.ts'
-import { instant, nextCursor, page } from './shapes.ts'
+import { instant, nextCursor, pageBy, procedureKey } from './shapes.ts'
 import { stoppedOutput } from './stopped-output.ts'
 
 /** A page of procedures, by key. */
@@ -11,7 +11,7 @@ export const listProcedures = defineOperation({
   name: 'listProcedures',
   summary: 'List procedures, by key',
   input: z.strictObject({
-    ...page,
+    ...pageBy((text) => procedureKey.safeParse(text).success),
     reviewDue: z
       .boolean()
       .default(false)

@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { listSchedules as listRows } from '../db/queries/activation-schedules.ts'
 import { defineOperation } from './define.ts'
 import { scheduleOutput, scheduleStatus, toScheduleOutput } from './schedule-output.ts'
-import { nextCursor, page, procedureKey } from './shapes.ts'
+import { nextCursor, pageById, procedureKey } from './shapes.ts'
 
 /** A page of scheduled activations and what came of them, newest first. */
 export const listSchedules = defineOperation({
   name: 'listSchedules',
   summary: 'List scheduled activations and what came of them, newest first',
   input: z.strictObject({
-    ...page,
+    ...pageById('schedule'),
     procedureKey: procedureKey.optional(),
     status: scheduleStatus.optional(),
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Db } from '../db/connect.ts'
 import { listVersionsById } from '../db/queries/versions.ts'
 import { listWaitingSteps as listRows, type WaitingStep } from '../db/queries/waiting-steps.ts'
-import { ServiceError } from '../domain/errors.ts'
+import { isId } from '../domain/ids.ts'
 import type { JsonSchema } from '../domain/json.ts'
 import { roles } from '../domain/principal.ts'
 import { schemaText } from '../domain/schema-text.ts'
@@ -11,7 +11,7 @@ import { walkSteps } from '../domain/step.ts'
 import { defineOperation } from './define.ts'
 import { dueOutput, overdueFilter, toDueOutput } from './due-output.ts'
 import { noteRead } from './note-read.ts'
-import { anyJson, executionId, nextCursor, page, procedureKey } from './shapes.ts'
+import { anyJson, executionId, nextCursor, pageBy, procedureKey } from './shapes.ts'
 import { type SaidOutput, toExchangeOutput } from './step-output.ts'
 
 /** The steps that wait for people: all of the tenant, or those that the caller is asked at. */
@@ -19,7 +19,7 @@ export const listWaitingSteps = defineOperation({
   name: 'listWaitingSteps',
   summary: 'List the steps that wait for somebody',
   input: z.strictObject({
-    ...page,
+    ...pageBy(isPlace),
     executionId: executionId.optional(),
     mine: z
       .boolean()
@@ -124,9 +124,13 @@ async function listAnswers(
   return waiting.map(({ versionId, stepKey }) => answers.get(`${versionId} ${stepKey}`))
 }
 
+/** A cursor is the last step of a page: `exec_…:3`. */
+function isPlace(cursor: string): boolean {
+  const { executionId: id, ordinal } = placeOf(cursor)
+  return isId('execution', id) && cursor === `${id}:${ordinal}` && ordinal > 0 && ordinal < 1e9
+}
+
 function placeOf(cursor: string): { readonly executionId: string; readonly ordinal: number } {
   const [id = '', ordinal = ''] = cursor.split(':')
-  if (/^[1-9]\d{0,8}$/.test(ordinal)) return { executionId: id, ordinal: Number(ordinal) }
-  const problems = [{ path: 'cursor', message: 'is none that a page has answered' }]
-  throw new ServiceError('REQUEST_INVALID', { operation: 'listWaitingSteps', problems })
+  return { executionId: id, ordinal: /^[1-9]\d*$/.test(ordinal) ? Number(ordinal) : 0 }
 }

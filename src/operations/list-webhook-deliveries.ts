@@ -4,7 +4,7 @@ import { findWebhook } from '../db/queries/webhooks.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { webhookEventTypes } from '../domain/webhook.ts'
 import { defineOperation } from './define.ts'
-import { nextCursor, page, webhookId } from './shapes.ts'
+import { nextCursor, pageById, webhookId } from './shapes.ts'
 import { deliveryOutput, toDeliveryOutput } from './webhook-output.ts'
 
 /** A page of the messages to a webhook and how they went, newest first. */
@@ -13,7 +13,7 @@ export const listWebhookDeliveries = defineOperation({
   summary: 'List the messages to a service and how they went, newest first',
   input: z.strictObject({
     webhookId,
-    ...page,
+    ...pageById('delivery'),
     status: z.enum(['pending', 'delivered', 'failed']).optional(),
     type: z.enum([...webhookEventTypes, 'webhook.ping']).optional(),
   }),

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { listWebhooks as listRows } from '../db/queries/webhooks.ts'
 import { defineOperation } from './define.ts'
-import { nextCursor, page } from './shapes.ts'
+import { nextCursor, pageById } from './shapes.ts'
 import { toWebhookOutput, webhookOutput } from './webhook-output.ts'
 
 /** A page of the tenant's webhooks, oldest first. */
 export const listWebhooks = defineOperation({
   name: 'listWebhooks',
   summary: 'List the services that are told of what happens, and how that goes',
-  input: z.strictObject(page),
+  input: z.strictObject(pageById('webhook')),
   output: z.object({ items: z.array(webhookOutput), nextCursor }),
   errors: [],
   roles: ['admin'],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Reason } from '../domain/escalation.ts'
-import type { Id } from '../domain/ids.ts'
+import type { Id, IdKind } from '../domain/ids.ts'
 import { isId } from '../domain/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 
@@ -73,6 +73,23 @@ export const ticket = z
 export const page = {
   limit: z.int().min(1).max(200).default(50).describe('How many to answer, 1 to 200'),
   cursor: z.string().max(200).optional().describe('`nextCursor` of the page before'),
+}
+
+/**
+ * A page of a list whose cursors have the form that `isPlace` tells. Any other is refused: an empty page would say that
+ * nothing more is there.
+ */
+export function pageBy(isPlace: (text: string) => boolean) {
+  const cursor = page.cursor.refine(
+    (text) => text === undefined || isPlace(text),
+    'is none that a page has answered',
+  )
+  return { ...page, cursor }
+}
+
+/** A page of a list that goes by the ids of one kind. */
+export function pageById(kind: IdKind) {
+  return pageBy((text) => isId(kind, text))
 }
 
 export const nextCursor = z
