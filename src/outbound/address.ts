@@ -7,7 +7,15 @@ const metadataAddresses = new Set([
   '169.254.170.2',
   '100.100.100.200',
   '192.0.0.192',
+  // Azure's WireServer, public as it looks.
+  '168.63.129.16',
+  // AWS: of machines, and of pods.
   'fd00:ec2::254',
+  'fd00:ec2::23',
+  // Google, Oracle and Scaleway.
+  'fd20:ce::254',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:42::42',
 ])
 
 /** What a host that may be private is let have besides public addresses. */
