@@ -62,7 +62,13 @@ async function call(
     headers.set('content-type', 'application/json')
     body = JSON.stringify(Object.fromEntries(rest))
   }
-  const response = await ask(target, { method, headers, ...(body !== undefined && { body }) })
+  const response = await ask(target, {
+    method,
+    headers,
+    // Followed, a POST may become the GET of a list, or a ticket go to another host.
+    redirect: 'manual',
+    ...(body !== undefined && { body }),
+  })
   const text = await response.text()
   const answer = parsed(text)
   if (!response.ok || answer === undefined) throw errorOf(response.status, text)
@@ -72,9 +78,12 @@ async function call(
 /** The error that the server has told; `ANSWER_UNUSABLE` for what is none that is known here. */
 export function errorOf(status: number, text: string): ServiceError {
   const { code, details } = Object(parsed(text))
-  return isErrorCode(code)
-    ? restoreError(code, details)
-    : new ServiceError('ANSWER_UNUSABLE', { status, found: text.slice(0, 200) })
+  try {
+    if (isErrorCode(code)) return restoreError(code, details)
+  } catch {
+    // A server of another version tells other details of that code, which its message cannot be made of.
+  }
+  return new ServiceError('ANSWER_UNUSABLE', { status, found: text.slice(0, 200) })
 }
 
 /** Undefined for what is no JSON. */

@@ -34,6 +34,7 @@ export async function* followExecution(
   while (!isOver()) {
     try {
       const response = await ask(target, {
+        redirect: 'manual',
         headers: {
           accept: 'text/event-stream',
           authorization: `Bearer ${typeof key === 'string' ? key : await key()}`,
