@@ -3,10 +3,17 @@ import { ServiceError } from '../domain/errors.ts'
 import type { Caller } from '../operations/define.ts'
 import { operations } from '../operations/registry.ts'
 import type { Door } from './door.ts'
+import { drained, passed } from './pauses.ts'
 import { eventsPath } from './routes.ts'
 import { eventsSince, isOver, type Run, readSeen, type Seen } from './run-events.ts'
 
-const maxStreams = 1_000
+/** How many event streams may be open at once, in all and of one principal, who is not to take those of all others. */
+export interface StreamLimits {
+  readonly all: number
+  readonly ofOne: number
+}
+
+const usualLimits: StreamLimits = { all: 1_000, ofOne: 250 }
 /** How often the record is looked at: at first, and at most while nothing comes. */
 const [firstPollMs, longestPollMs] = [200, 2_000]
 const beatMs = 15_000
@@ -15,20 +22,31 @@ const beatMs = 15_000
  * Follows a run: what stands in its record already, and then what comes. The record is asked, not the process that runs it,
  * so that it makes no difference who that is; and as whoever holds the key, who may lose it meanwhile.
  */
-export function addEventStreams(server: FastifyInstance, door: Door): void {
-  const open = new Set<AbortController>()
+export function addEventStreams(
+  server: FastifyInstance,
+  door: Door,
+  { all, ofOne }: StreamLimits = usualLimits,
+): void {
+  const open = new Map<AbortController, string>()
   server.addHook('preClose', async () => {
-    for (const stream of open) stream.abort()
+    for (const stream of open.keys()) stream.abort()
   })
+  /** @throws ServiceError `STREAMS_EXHAUSTED` */
+  const requireRoom = (holder: string): void => {
+    const own = [...open.values()].filter((one) => one === holder).length
+    if (own >= ofOne) throw new ServiceError('STREAMS_EXHAUSTED', { max: ofOne, own })
+    if (open.size >= all) throw new ServiceError('STREAMS_EXHAUSTED', { max: all })
+  }
   server.get(eventsPath.replace('{executionId}', ':executionId'), async (request, reply) => {
-    await door.admit(request, reply)
+    const { tenantId, id } = await door.admit(request, reply)
+    const holder = `${tenantId} ${id}`
     const look = () => readRun(door, request)
     const seen = readSeen(request.headers['last-event-id'])
     const run = await look()
     if (seen !== undefined && isOver(run, seen)) return reply.code(204).send()
-    if (open.size >= maxStreams) throw new ServiceError('STREAMS_EXHAUSTED', { max: maxStreams })
+    requireRoom(holder)
     const stream = new AbortController()
-    open.add(stream)
+    open.set(stream, holder)
     request.raw.once('close', () => stream.abort())
     reply.hijack()
     reply.raw.writeHead(200, {
@@ -97,25 +115,4 @@ function corsHeaders(headers: Readonly<Record<string, unknown>>): Record<string,
       name.startsWith('access-control-') || name === 'vary' ? [[name, String(value)]] : [],
     ),
   )
-}
-
-function drained(out: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    out.once('drain', resolve)
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}
-
-function passed(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
-  })
 }

@@ -12,7 +12,7 @@ import { createMcpHandler } from '../mcp/http.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { addDocumentation } from './documentation.ts'
 import type { Door } from './door.ts'
-import { addEventStreams } from './events.ts'
+import { addEventStreams, type StreamLimits } from './events.ts'
 import { answerFailure, answerUnknownPaths, refuseBroken } from './failures.ts'
 import { addHealth } from './health.ts'
 import { addLocalDoor, type LocalAccess } from './local-door.ts'
@@ -29,6 +29,8 @@ export interface HttpOptions {
   readonly trustedProxies?: readonly string[] | undefined
   /** Counts requests and refused keys, together with the other doors of this process; default one that limits refusals alone. */
   readonly gate?: Gate
+  /** Default: 1,000 event streams in all, 250 of one principal. */
+  readonly streams?: StreamLimits
   /** For the commands of this machine, where they cannot open the data folder beside this process. */
   readonly local?: LocalAccess
 }
@@ -147,7 +149,7 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     },
   })
   if (options.local !== undefined) addLocalDoor(server, door, options.local)
-  addEventStreams(server, door)
+  addEventStreams(server, door, options.streams)
   addHealth(server, door)
   addDocumentation(server)
   return {

@@ -50,10 +50,16 @@ export const doors = {
     (d) =>
       `The request has no ${d.header} header. Read the draft first, and send its ETag: so nobody's edit is overwritten unseen.`,
   ),
-  STREAMS_EXHAUSTED: define<{ max: number }>(
+  STREAMS_EXHAUSTED: define<{
+    max: number
+    /** How many are the caller's own, where that is too many. */
+    own?: number
+  }>(
     'unavailable',
     (d) =>
-      `${d.max} event streams are open, the most that this process serves. Close one, or try again later.`,
+      d.own === undefined
+        ? `${d.max} event streams are open, the most that this process serves. Close one, or try again later.`
+        : `You have ${d.own} event streams open, the most that one principal may have of this process. Close one first.`,
     { retryable: true },
   ),
 } as const
