@@ -47,14 +47,23 @@ function withoutPlace(error: ServiceError): ServiceError {
     : error
 }
 
-/** What is nowhere, or takes other methods. */
+/** What is nowhere, or takes other methods: `OPTIONS` too, where no page of another origin asks what it may do. */
 export function answerUnknownPaths(server: FastifyInstance): void {
-  server.setNotFoundHandler(async ({ method, url }) => {
-    const [path = '/'] = url.split('?')
-    const allowed = methodsAt(path)
-    if (allowed.length > 0) throw new ServiceError('METHOD_NOT_ALLOWED', { method, path, allowed })
-    throw new ServiceError('ROUTE_NOT_FOUND', { method, path })
+  server.addHook('onRequest', async ({ method, url, headers }) => {
+    const isPreflight = headers.origin && headers['access-control-request-method']
+    if (method === 'OPTIONS' && !isPreflight) throw unknownPath(method, url)
   })
+  server.setNotFoundHandler(async ({ method, url }) => {
+    throw unknownPath(method, url)
+  })
+}
+
+function unknownPath(method: string, url: string): ServiceError {
+  const [path = '/'] = url.split('?')
+  const allowed = methodsAt(path)
+  return allowed.length > 0
+    ? new ServiceError('METHOD_NOT_ALLOWED', { method, path, allowed })
+    : new ServiceError('ROUTE_NOT_FOUND', { method, path })
 }
 
 /** A refusal may quote what it refuses. */

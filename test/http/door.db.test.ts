@@ -173,6 +173,16 @@ function send(
 }
 
 describe('what is no request of ours', () => {
+  it.each([
+    ['/v1/me', 405, 'METHOD_NOT_ALLOWED', 'GET'],
+    ['/v1/nowhere', 404, 'ROUTE_NOT_FOUND', null],
+  ])('is OPTIONS of no page: %s', async (path, status, code, allow) => {
+    const { headers, ...answer } = await door.call(`OPTIONS ${path}`)
+    expect(answer).toMatchObject({ status, body: { code } })
+    expect(headers.get('allow')).toBe(allow)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
   const json = { 'content-type': 'application/json' }
   it.each([
     ['no JSON', json, '{', 400, 'HTTP_INVALID'],
@@ -193,6 +203,7 @@ describe('what is no request of ours', () => {
       400,
       'HTTP_INVALID',
     ],
+    ['a name twice', json, '{"issue":"x","\\u0069ssue":"y"}', 400, 'HTTP_INVALID'],
     ['a list', json, '[]', 400, 'HTTP_INVALID'],
     [
       'a deep one',
