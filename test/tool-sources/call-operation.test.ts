@@ -310,6 +310,14 @@ describe('what came of a call', () => {
       'malformed JSON',
     ],
     [
+      'one name twice',
+      (response) =>
+        response
+          .writeHead(201, { 'content-type': 'application/json' })
+          .end('{"id":"1","state":"done","id":"2"}'),
+      'malformed JSON',
+    ],
+    [
       'too much',
       (response) => answerJson(response, { id: 'x'.repeat(5_000_000), state: 'done' }, 201),
       'more than',

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { findRepeatedName } from '../../domain/repeated-name.ts'
 import { ToolRefused } from '../../domain/tool.ts'
 import type { Outbound, OutboundAnswer } from '../../outbound/create-outbound.ts'
 import { OutboundFailure } from '../../outbound/failure.ts'
@@ -162,10 +163,12 @@ function readAnswer({ mask }: Asking, binding: Binding, answer: OutboundAnswer):
   return prune(value, known.schema)
 }
 
-/** A body as JSON, or undefined. */
+/** A body as JSON, or undefined, also where it names something twice in one object: nobody knows which of them holds. */
 function parsed(body: Buffer): Json | undefined {
+  const text = body.toString()
   try {
-    return JSON.parse(body.toString())
+    const value: Json = JSON.parse(text)
+    return findRepeatedName(text) === undefined ? value : undefined
   } catch {
     // What cannot be read is told by whoever needs it.
     return undefined
