@@ -39,7 +39,8 @@ export function responder(route: Route): Respond {
 
 /**
  * Answers a start with the whole record when the run has come to its end or its wait within the time that the client waits
- * (`Prefer`), else 202 with where it is found. The run goes on in either case.
+ * (`Prefer`), else 202 with where it is found. The run goes on in either case. One that is left to a worker, or is with
+ * another process already, is answered at once with its record as it stands.
  */
 function startResponder(route: Route): Respond {
   const { operation } = route
@@ -62,8 +63,11 @@ function startResponder(route: Route): Respond {
     }
     if (execution) {
       reply.header('location', `/v1/executions/${execution.id}`)
-      if (['pending', 'running'].includes(execution.status)) reply.code(202)
-      else reply.code(successStatus(route))
+      if (['pending', 'running'].includes(execution.status)) {
+        reply.code(202)
+        return { executionId: execution.id, ...Object(started.output) }
+      }
+      reply.code(successStatus(route))
     }
     return started.output
   }

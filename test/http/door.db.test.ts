@@ -64,6 +64,8 @@ describe('a run over HTTP', () => {
     }
     const { status, body: answer } = await door.call('POST /v1/executions', { key, body })
     expect([status, answer.execution.status]).toEqual([202, 'pending'])
+    // What the document says of every 202.
+    expect(answer.executionId).toBe(answer.execution.id)
     const working = startWorking(app)
     await working.untilIdle()
     await working.stop()
