@@ -70,7 +70,7 @@ export const ticket = z
   .describe("The customer's message, and what the caller knows of it")
 
 /** A page of a list: `limit` items, and the cursor of the page before. */
-export const page = {
+const page = {
   limit: z.int().min(1).max(200).default(50).describe('How many to answer, 1 to 200'),
   cursor: z.string().max(200).optional().describe('`nextCursor` of the page before'),
 }
