@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import type { Caller } from '../operations/define.ts'
+import { pause } from '../operations/pause.ts'
 import { operations } from '../operations/registry.ts'
 import type { Door } from './door.ts'
 import { eventsPath } from './routes.ts'
@@ -79,7 +81,7 @@ async function follow(
       out.write(': still there\n\n')
       wroteAt = Date.now()
     }
-    await passed(pollMs, signal)
+    await pause(pollMs, signal)
     if (signal.aborted) return
     run = await look()
   }
@@ -99,23 +101,8 @@ function corsHeaders(headers: Readonly<Record<string, unknown>>): Record<string,
   )
 }
 
-function drained(out: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    out.once('drain', resolve)
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}
-
-function passed(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
-  })
+/** What waits is told of the end once: a listener that stayed behind for each look would add up over a long stream. */
+async function drained(out: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {
+  // An abort or a broken connection ends the wait as well, and whoever waits looks at the signal.
+  await once(out, 'drain', { signal }).catch(() => undefined)
 }
