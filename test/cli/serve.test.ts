@@ -139,6 +139,16 @@ test('it works on the runs that nobody has, unless it is told not to', async () 
   })
 })
 
+test('it opens for those who have keys where the first admin is shut out', async () => {
+  const dataDir = join(folder, 'without-admin')
+  await runCli(['principals', 'add', 'admin', '--roles', 'admin'], { dataDir })
+  await runCli(['principals', 'set', 'admin', '--disable'], { dataDir })
+
+  const { said } = await serve(dataDir)
+
+  expect(said).toContain("nobody is admin here. 'admin' is shut out")
+})
+
 test('a port that is taken is told of', async () => {
   const first = await serve(join(folder, 'one'))
   const port = new URL(first.url).port
