@@ -19,6 +19,11 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   tool: ['NAME'],
   reviewBy: ['TIME'],
   customerId: ['--customer'],
+  ticketId: ['--ticket'],
+  requesterId: ['--by'],
+  expiresInDays: ['--expires'],
+  principalId: ['ID', '--principal'],
+  keyId: ['KEY_ID'],
   topK: ['--top'],
 }
 
@@ -46,7 +51,8 @@ function nameOf({ arguments: parameters = [], options = [] }: Command, path: str
     ...parameters.map(({ usage }) => usage.replaceAll(/[<>[\].]/g, '')),
     ...options.map(({ usage }) => usage.replace(/ .*$/, '')),
   ]
-  const [field = ''] = path.split('.')
+  // One of a list is what was given for the option as a whole.
+  const [field = ''] = path.split(/[.[]/)
   const option = `--${field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
   const names = [
     ...(otherNames[path] ?? []),

@@ -24,12 +24,14 @@ const list = operationCommand({
   options: [
     { usage: '--status <STATUS>', text: 'only open, assigned or resolved' },
     { usage: '--queue <NAME>', text: 'only those of this queue' },
+    { usage: '--execution <ID>', text: 'only the one that this run has led to' },
     overdueOption,
     ...pageOptions,
   ],
   input: (given) => ({
     ...pageInput(given),
     status: given.find('status'),
+    executionId: given.find('execution'),
     queue: given.find('queue'),
     overdue: given.has('overdue'),
   }),

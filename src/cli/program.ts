@@ -172,7 +172,10 @@ function givenTo(commander: Commander): Given {
   for (const option of [...commander.options, ...rootOf(commander).options]) {
     const value: unknown = given[option.attributeName()]
     if (Array.isArray(value)) values.push([option.name(), value.map(String)])
-    if (typeof value === 'string' || typeof value === 'boolean') {
+    if (option.negate) {
+      // Commander calls `--no-work` the option `work`, which is true as long as the flag is not given.
+      values.push([option.name(), value === false])
+    } else if (typeof value === 'string' || typeof value === 'boolean') {
       values.push([option.name(), value])
     }
   }

@@ -94,7 +94,15 @@ async function listen(
 
 /** On an embedded folder nobody else could make one. It goes to the terminal and nowhere else. */
 async function tellFirstKey(shell: Shell, app: AppContext, person: Principal): Promise<void> {
-  const key = await makeFirstKey(app, person)
+  let key: Awaited<ReturnType<typeof makeFirstKey>>
+  try {
+    key = await makeFirstKey(app, person)
+  } catch (error) {
+    // Whoever has shut the first admin out may mean it: the door opens all the same, for those who have keys.
+    if (!isServiceError(error, 'PRINCIPAL_DISABLED')) throw error
+    shell.terminal.notice(`Look out: nobody is admin here. ${error.message}`)
+    return
+  }
   if (key === undefined) return
   shell.terminal.notice(
     `The first admin is '${key.principalId}'. Their key, which is shown this once:\n\n  ${key.key}\n`,

@@ -76,6 +76,10 @@ function standingText(execution: RunOutput['execution'], acts: Acts): string | u
       return `with the next worker that is free ('stepwarden worker' is one): nobody has it now${cancels}`
     case 'timer':
       return `at ${instantText(waitsFor.until)}, when a worker makes ${nextCall(waitsFor)}${cancels}`
+    case 'person':
+      return `when step ${waitsFor.stepKey} has its word${cancels}`
+    case 'call':
+      return `when the run that step ${waitsFor.stepKey} has called has ended${cancels}`
     case 'resume':
       return `with 'stepwarden executions resume ${id}': ${pausedText(acts)}`
     default:

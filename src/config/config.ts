@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { tenantOfKey } from '../domain/api-key.ts'
 import { type CheckpointKey, readCheckpointKey } from '../domain/checkpoint.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { requestWording } from '../domain/request-problems.ts'
 import { isHostEntry } from '../outbound/host-list.ts'
 import { type AccessConfig, accessVariables, findAccessProblems, toAccessConfig } from './access.ts'
 import { Secret } from './secret.ts'
@@ -199,7 +200,7 @@ export interface ModelOptions {
 export function readModelOptions(
   options: ModelOptions,
 ): Pick<Config, 'openai' | 'embeddingModel' | 'embeddingDimensions'> {
-  const parsed = modelOptions.safeParse(options)
+  const parsed = modelOptions.safeParse(options, { error: requestWording })
   if (!parsed.success) throw invalid(parsed.error)
   const { openai, embeddingModel, embeddingDimensions } = parsed.data
   return {
@@ -238,7 +239,7 @@ export function readConfig(
   const given = Object.fromEntries(
     Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
   )
-  const parsed = environment.safeParse(given)
+  const parsed = environment.safeParse(given, { error: requestWording })
   if (!parsed.success) throw invalid(parsed.error)
   const { DATABASE_URL, STEPWARDEN_DATA_DIR, STEPWARDEN_CONFIG, OPENAI_API_KEY, ...rest } =
     parsed.data

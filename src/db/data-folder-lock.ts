@@ -161,10 +161,14 @@ function refuseLiving(folder: string, file: string, text: string): void {
   }
   if (isAlive(holder)) {
     const where = holder.server === null ? '' : `, which serves ${holder.server.address}`
+    const use =
+      holder.server === null
+        ? 'use it instead'
+        : `use it instead (AI agents at ${holder.server.address}/mcp, with a key)`
     throw inUse(
       folder,
       `process ${holder.pid}${where}, since ${holder.lockedAt}`,
-      'One process at a time can open it: stop that one, use it instead, or set DATABASE_URL to share a PostgreSQL.',
+      `One process at a time can open it: stop that one, ${use}, or set DATABASE_URL to share a PostgreSQL.`,
     )
   }
 }

@@ -38,7 +38,8 @@ export class ServiceError<C extends ErrorCode = ErrorCode> extends Error {
 
   constructor(code: C, details: ErrorDetails<C>, options?: { readonly cause?: unknown }) {
     const entry = entries[code]
-    super(entry.message(details), options)
+    // What is quoted may end in a full stop of its own, before that of the sentence.
+    super(entry.message(details).replaceAll(/(?<!\.)\.\.(?=\s|$)/g, '.'), options)
     this.name = 'ServiceError'
     this.code = code
     this.kind = entry.kind

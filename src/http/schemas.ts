@@ -18,12 +18,24 @@ export interface PropertySchema {
 
 /** The JSON Schema (2020-12) of what an operation takes. */
 export function inputSchema({ input }: Operation): ObjectSchema {
-  return toObject(z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }))
+  return toObject(z.toJSONSchema(input, { io: 'input', unrepresentable: 'any', override }))
 }
 
 /** The JSON Schema (2020-12) of what an operation answers. */
 export function outputSchema({ output }: Operation): ObjectSchema {
-  return toObject(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }))
+  return toObject(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any', override }))
+}
+
+/** Generators of clients take an object of which nothing is said for one that is empty. */
+function override({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { type, properties, additionalProperties } = jsonSchema
+  if (
+    [type].flat().includes('object') &&
+    properties === undefined &&
+    additionalProperties === undefined
+  ) {
+    jsonSchema.additionalProperties = true
+  }
 }
 
 function toObject(found: object): ObjectSchema {

@@ -178,6 +178,7 @@ const takenHeaders = [
   'idempotency-key',
   'if-match',
   'last-event-id',
+  'mcp-protocol-version',
   'prefer',
   'x-request-id',
 ]

@@ -84,16 +84,16 @@ function waitTexts(executionId: string, steps: readonly Step[]): readonly string
   const forPeople = ['ask', 'approval', 'tool']
   return steps
     .filter(({ status, kind }) => status === 'waiting' && forPeople.includes(kind))
-    .map(({ key, iteration, kind, input, tool, answer, notYou }) =>
+    .map(({ key, iteration, kind, input, tool, answer, notYou, exchange }) =>
       tellWait({
-        ...{ executionId, step: key, iteration, kind, asks: input, tool, notYou },
+        ...{ executionId, step: key, iteration, kind, asks: input, tool, notYou, exchange },
         answer: answer ?? null,
       }),
     )
 }
 
 function timerTexts(id: string, waitsFor: Execution['waitsFor']): readonly string[] {
-  if (waitsFor?.kind !== 'timer' || waitsFor.until === null) return []
+  if (waitsFor === null || waitsFor.until === null) return []
   return [
     `It goes on by itself at ${waitsFor.until} at the latest. Look again with get_execution and ${id}.`,
   ]

@@ -14,13 +14,22 @@ export interface TellableWait {
   readonly answer: JsonSchema | null
   /** Why the caller's word does not count, where that is known. */
   readonly notYou: string | undefined
+  /** What was said while it waited. */
+  readonly exchange: readonly object[]
 }
 
 /** What is asked, and with which call it goes on, for a model. */
 export function tellWait(wait: TellableWait): string {
   const where = wait.iteration === '' ? wait.step : `${wait.step}, round ${wait.iteration}`
   const what = `Step ${where} of ${wait.executionId} ${askText(wait)}`
-  return `${what}\n${wait.notYou === undefined ? nextText(wait) : `That is not for you to say: ${wait.notYou}. Leave it to them.`}`
+  return `${what}${unfitText(wait.exchange.at(-1))}\n${wait.notYou === undefined ? nextText(wait) : `That is not for you to say: ${wait.notYou}. Leave it to them.`}`
+}
+
+/** Words that were not taken: without this the question would look as if nobody had answered it. */
+function unfitText(last: object | undefined): string {
+  const { kind, text, problems } = Object(last)
+  if (kind !== 'unfit') return ''
+  return ` What was said last, ${JSON.stringify(text)}, was not understood and is kept beside it: ${[problems].flat().join('; ')}.`
 }
 
 function askText({ kind, asks, tool }: TellableWait): string {

@@ -7,7 +7,7 @@ import { type ErrorCode, ServiceError } from '../domain/errors.ts'
 import type { StepRow } from '../domain/execution.ts'
 import type { Json } from '../domain/json.ts'
 import type { Principal, Role } from '../domain/principal.ts'
-import { pathText } from '../domain/problem.ts'
+import { requestProblems, requestWording } from '../domain/request-problems.ts'
 import { isForDeployment } from './whole-deployment.ts'
 
 /** Which front door a call came through; recorded with every administrative act. */
@@ -173,7 +173,7 @@ function admit<I>(
   if (!roles.some((role) => principal.roles.includes(role))) {
     throw new ServiceError('ROLE_MISSING', { operation: name, needed: roles, has: principal.roles })
   }
-  const parsed = input.safeParse(raw)
+  const parsed = input.safeParse(raw, { error: requestWording })
   if (parsed.success) {
     // What cannot be stored (NUL, lone surrogates, numbers that lose digits) is refused here, whatever the operation.
     const flaws = findValueProblems(raw)
@@ -181,9 +181,6 @@ function admit<I>(
       throw new ServiceError('REQUEST_INVALID', { operation: name, problems: flaws })
     return parsed.data
   }
-  const problems = parsed.error.issues.map(({ path, message }) => ({
-    path: pathText(path),
-    message,
-  }))
+  const problems = requestProblems(input, parsed.error)
   throw new ServiceError('REQUEST_INVALID', { operation: name, problems })
 }

@@ -13,7 +13,7 @@ import {
 import { listSecrets, lockWebhook, updateHealth, updatePaused } from '../db/queries/webhooks.ts'
 import type { DeliveryAttempt, PauseReason, Webhook } from '../domain/webhook.ts'
 import { longestFailureMs, restMs } from '../webhooks/retry.ts'
-import type { Sender } from '../webhooks/sender.ts'
+import type { Sender, Sent } from '../webhooks/sender.ts'
 import { servicePrincipal } from './audit-chore.ts'
 
 /** After this long a message whose sender says nothing is anybody's: twice what an answer may take. */
@@ -37,12 +37,12 @@ export async function deliver(
   if (message === undefined) return
   const sentAt = app.clock.now()
   const secrets = await listSecrets(db.kysely, message.webhookId, new Date(sentAt))
-  const attempt = await sender.send(message, secrets, sentAt, signal)
-  if (signal?.aborted === true && attempt.status === null) {
+  const sent = await sender.send(message, secrets, sentAt, signal)
+  if (signal?.aborted === true && sent.attempt.status === null) {
     await releaseClaim(db.kysely, claim, new Date(app.clock.now()))
     return
   }
-  await note(app, db, claim, message, attempt)
+  await note(app, db, claim, message, sent)
 }
 
 async function note(
@@ -50,14 +50,15 @@ async function note(
   db: TenantDb,
   claim: Pick<DeliveryClaim, 'deliveryId' | 'fence'>,
   message: ClaimedDelivery,
-  attempt: DeliveryAttempt,
+  sent: Sent,
 ): Promise<void> {
+  const { attempt } = sent
   const now = app.clock.now()
   const at = new Date(now)
   await db.kysely.transaction().execute(async (transaction) => {
     const webhook = await lockWebhook(transaction, message.webhookId)
     if (webhook === undefined) return
-    const toNote = noteOf(message, attempt, now)
+    const toNote = noteOf(message, sent, now)
     if (!(await updateNoted(transaction, claim, toNote, at))) return
     if (toNote.status !== 'pending') await updateReleased(transaction, message.id, at)
     // A ping says nothing of how the service is doing.
@@ -73,12 +74,17 @@ async function note(
   })
 }
 
-function noteOf(message: ClaimedDelivery, attempt: DeliveryAttempt, now: number): DeliveryNote {
+function noteOf(
+  message: ClaimedDelivery,
+  { attempt, askedRestMs }: Sent,
+  now: number,
+): DeliveryNote {
   const { failureCount } = message
   const ended = { attempt, failureCount, dueAt: new Date(now) }
   if (attempt.problem === null) return { ...ended, status: 'delivered' }
   const failures = failureCount + 1
-  const rest = message.type === 'webhook.ping' ? undefined : restMs(failures, Math.random())
+  const isPing = message.type === 'webhook.ping'
+  const rest = isPing ? undefined : restMs(failures, Math.random(), askedRestMs)
   return rest === undefined
     ? { ...ended, failureCount: failures, status: 'failed' }
     : { attempt, failureCount: failures, dueAt: new Date(now + rest), status: 'pending' }

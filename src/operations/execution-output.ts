@@ -68,13 +68,13 @@ const selectionRecord = z
 const waitsFor = z
   .object({
     kind: z
-      .enum(['worker', 'timer', 'resume'])
+      .enum(['worker', 'timer', 'person', 'call', 'resume'])
       .describe(
-        '`worker`: nobody has it, and a worker takes it; `timer`: a moment; `resume`: a person',
+        '`worker`: nobody has it, and a worker takes it; `timer`: a moment; `person`: what a step asks somebody, `steps` says whom and what; `call`: a run that it has called; `resume`: a person lets it go on',
       ),
-    stepKey: z.string().nullable().describe('The step that goes on then'),
+    stepKey: z.string().nullable().describe('The step that waits, or goes on then'),
     attempt: z.int().nullable().describe('The attempt of the step that is made then'),
-    until: instant.nullable().describe('The moment of a timer'),
+    until: instant.nullable().describe('When a timer wakes it, at the latest'),
   })
   .nullable()
   .describe('Why it does not go on now; null: it is being worked on, or has ended')
@@ -253,7 +253,7 @@ export function toRunOutput(
       durability: execution.durability,
       takeOverCount: execution.takeOverCount,
       workerId: execution.workerId,
-      waitsFor: toWaitsFor(execution, rows.at(-1)),
+      waitsFor: toWaitsFor(execution, rows),
       cancelRequested: execution.cancelRequested,
       pauseRequested: execution.pauseRequested,
       wakeAt: execution.wakeAt?.toISOString() ?? null,
@@ -267,8 +267,9 @@ export function toRunOutput(
 
 function toWaitsFor(
   { status, workerId, wakeAt }: Execution,
-  last: StepRow | undefined,
+  rows: readonly StepRow[],
 ): RunOutput['execution']['waitsFor'] {
+  const last = rows.at(-1)
   const isRunning = last?.status === 'running'
   const next = {
     stepKey: isRunning ? last.stepKey : null,
@@ -276,7 +277,14 @@ function toWaitsFor(
     attempt: isRunning && last.tool !== null ? last.attempt + 1 : null,
     until: wakeAt?.toISOString() ?? null,
   }
-  if (status === 'waiting') return { kind: 'timer', ...next }
+  if (status === 'waiting') {
+    const open = rows.filter((row) => row.status === 'waiting')
+    const asks = open.find(({ kind }) => kind === 'ask' || kind === 'approval' || kind === 'tool')
+    if (asks !== undefined) return { ...next, kind: 'person', stepKey: asks.stepKey }
+    const calls = open.find(({ kind }) => kind === 'call')
+    if (calls !== undefined) return { ...next, kind: 'call', stepKey: calls.stepKey }
+    return { kind: 'timer', ...next }
+  }
   if (status === 'paused') return { kind: 'resume', ...next }
   const isFree = (status === 'pending' || status === 'running') && workerId === null
   return isFree ? { kind: 'worker', ...next } : null

@@ -4,7 +4,7 @@ import { defineOperation } from './define.ts'
 import { overdueFilter } from './due-output.ts'
 import { escalationOutput, toEscalationOutput } from './escalation-output.ts'
 import { noteRead } from './note-read.ts'
-import { nextCursor, pageById } from './shapes.ts'
+import { executionId, nextCursor, pageById } from './shapes.ts'
 
 /** A page of escalations and triage items, newest first. */
 export const listEscalations = defineOperation({
@@ -14,6 +14,7 @@ export const listEscalations = defineOperation({
     ...pageById('escalation'),
     status: escalationOutput.shape.status.optional(),
     queue: z.string().max(200).optional(),
+    executionId: executionId.optional().describe('Only the one that this run has led to'),
     overdue: overdueFilter,
   }),
   output: z.object({ items: z.array(escalationOutput), nextCursor }),

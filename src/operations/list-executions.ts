@@ -14,6 +14,14 @@ export const listExecutions = defineOperation({
     ...pageById('execution'),
     procedureKey: procedureKey.optional(),
     status: executionListItem.shape.status.optional(),
+    ticketId: z.string().min(1).max(200).optional().describe('Only runs for this ticket'),
+    customerId: z.string().min(1).max(200).optional().describe('Only runs for this customer'),
+    requesterId: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Only runs that this principal has started'),
     overdue: overdueFilter,
   }),
   output: z.object({ items: z.array(executionListItem), nextCursor }),

@@ -2,6 +2,7 @@ import type { Secret } from '../config/secret.ts'
 import type { Delivery, DeliveryAttempt } from '../domain/webhook.ts'
 import type { Outbound } from '../outbound/create-outbound.ts'
 import { OutboundFailure } from '../outbound/failure.ts'
+import { askedRestMs } from './retry.ts'
 import { signatureHeaders } from './signature.ts'
 
 /** Which services may be told. */
@@ -20,7 +21,13 @@ export interface Sender extends AsyncDisposable {
     secrets: readonly Secret[],
     now: number,
     signal?: AbortSignal,
-  ): Promise<DeliveryAttempt>
+  ): Promise<Sent>
+}
+
+/** What came of sending a message once, and how long the service asks not to be sent it again. */
+export interface Sent {
+  readonly attempt: DeliveryAttempt
+  readonly askedRestMs: number
 }
 
 /** How long a service may take to answer. */
@@ -49,7 +56,7 @@ export function openSender({ allowHosts, lookup }: WebhookOptions): Sender {
       const body = JSON.stringify({ type, timestamp: at.toISOString(), data })
       const message = { id, timestamp: Math.floor(now / 1_000), body }
       const begun = performance.now()
-      const came = await outcomeOf(
+      const { retryAfter, ...came } = await outcomeOf(
         outbound.send({
           url,
           method: 'POST',
@@ -63,7 +70,10 @@ export function openSender({ allowHosts, lookup }: WebhookOptions): Sender {
         }),
       )
       const durationMs = Math.round(performance.now() - begun)
-      return { at: new Date(now).toISOString(), durationMs, ...came }
+      return {
+        attempt: { at: new Date(now).toISOString(), durationMs, ...came },
+        askedRestMs: askedRestMs(retryAfter, now),
+      }
     },
     async [Symbol.asyncDispose]() {
       await (await opened)?.close()
@@ -74,11 +84,18 @@ export function openSender({ allowHosts, lookup }: WebhookOptions): Sender {
 /** Only a status of 200 to 299 counts, whatever else is in the answer. A redirect is no delivery, and not followed. */
 async function outcomeOf(
   sending: ReturnType<Outbound['send']>,
-): Promise<Pick<DeliveryAttempt, 'status' | 'problem' | 'answer'>> {
+): Promise<
+  Pick<DeliveryAttempt, 'status' | 'problem' | 'answer'> & { retryAfter?: string | undefined }
+> {
   try {
-    const { status, body } = await sending
+    const { status, headers, body } = await sending
     const answer = textOf(body)
-    return { status, problem: problemOf(status), ...(answer !== '' && { answer }) }
+    return {
+      status,
+      problem: problemOf(status),
+      ...(answer !== '' && { answer }),
+      retryAfter: headers['retry-after'],
+    }
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
     const status = error.status ?? null

@@ -33,6 +33,10 @@ test.each([
   ['procedures stop', 'reason', '--reason'],
   ['tools stop', 'tool', 'NAME'],
   ['embeddings switch', 'model', 'MODEL'],
+  ['keys create', 'expiresInDays', '--expires'],
+  ['principals add', 'roles[0]', '--roles'],
+  ['webhooks add', 'events[1]', '--events'],
+  ['executions list', 'ticketId', '--ticket'],
   ['stats', 'unknown.field', 'unknown.field'],
 ])('what is wrong with the input of %s: %s is told as %s', async (path, field, name) => {
   expect(await told(path, field)).toBe(

@@ -87,6 +87,26 @@ test('takes a text without quotes, and options in any place', async () => {
   expect(called?.given.has('json')).toBe(true)
 })
 
+test('a flag is set when it is given, and only then', async () => {
+  const flags = commands.flatMap(({ path, arguments: taken = [], options = [] }) => {
+    const needed = taken.filter(({ usage }) => usage.startsWith('<')).map(() => 'x')
+    return options
+      .filter(({ usage }) => /^--[a-z-]+$/.test(usage))
+      .map(({ usage }) => ({ words: [...path.split(' '), ...needed], flag: usage }))
+  })
+  expect(flags.map(({ flag }) => flag)).toEqual(expect.arrayContaining(['--no-work', '--detach']))
+
+  for (const { words, flag } of flags) {
+    const without = (await run(words)).called
+    const given = (await run([...words, flag])).called
+    const name = flag.slice('--'.length)
+    expect([without?.given.has(name), given?.given.has(name)], `${words} ${flag}`).toEqual([
+      false,
+      true,
+    ])
+  }
+})
+
 test('takes what stands behind -- as text, whatever it looks like', async () => {
   const { called } = await run(['search', '--', '--json', 'is', '-1'])
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { readEvents } from '../support/sse.ts'
 import { jsonValues, type Running, runCli, startCli, temporaryFolder } from './run-cli.ts'
 
@@ -113,6 +113,40 @@ test('commands go through the process that has the folder open', async () => {
   served.child.kill('SIGKILL')
   await served.ended
   expect((await run('stats')).exitCode).toBe(0)
+})
+
+test('it works on the runs that nobody has, unless it is told not to', async () => {
+  const dataDir = join(folder, 'working')
+  await runCli(['procedures', 'seed'], { dataDir })
+  const words = ['executions', 'start', 'REFUND_DELAY_PLAYBOOK', '--detach', '--json']
+  const input = ['--input', '{"transactionId": "TXN-REFUND-003"}']
+  const first = await serve(dataDir, '--no-work')
+  const stored = await runCli([...words, ...input], { dataDir })
+  expect(stored.stderr).toBe('')
+  const { execution } = Object(jsonValues(stored.stdout)[0])
+  const statusOf = async () => {
+    const shown = await runCli(['executions', 'show', execution.id, '--json'], { dataDir })
+    return Object(jsonValues(shown.stdout)[0]).execution.status
+  }
+  expect(await statusOf()).toBe('pending')
+  first.child.kill('SIGTERM')
+  await first.ended
+
+  await serve(dataDir)
+  await vi.waitFor(async () => expect(await statusOf()).toBe('completed'), {
+    timeout: 20_000,
+    interval: 100,
+  })
+})
+
+test('it opens for those who have keys where the first admin is shut out', async () => {
+  const dataDir = join(folder, 'without-admin')
+  await runCli(['principals', 'add', 'admin', '--roles', 'admin'], { dataDir })
+  await runCli(['principals', 'set', 'admin', '--disable'], { dataDir })
+
+  const { said } = await serve(dataDir)
+
+  expect(said).toContain("nobody is admin here. 'admin' is shut out")
 })
 
 test('a port that is taken is told of', async () => {

@@ -60,7 +60,7 @@ describe('the lock of a data folder', () => {
 
     expect(() => lockDataFolder(folder)).toThrow(
       new RegExp(
-        `^The data folder ${folder} is in use by process ${process.pid}, which serves http://127.0.0.1:7070, since .*Z\\. One process at a time can open it: stop that one, use it instead, or set DATABASE_URL`,
+        `^The data folder ${folder} is in use by process ${process.pid}, which serves http://127.0.0.1:7070, since .*Z\\. One process at a time can open it: stop that one, use it instead \\(AI agents at http://127.0.0.1:7070/mcp, with a key\\), or set DATABASE_URL`,
       ),
     )
     unlock()

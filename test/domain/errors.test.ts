@@ -43,3 +43,11 @@ describe('errors', () => {
     expect(isServiceError(new Error('X'))).toBe(false)
   })
 })
+
+it('a message that quotes one has a single full stop at its end', () => {
+  const details = { host: 'here', port: 1, problem: 'It is taken.' }
+
+  expect(new ServiceError('ADDRESS_UNUSABLE', details).message).toContain(
+    'It is taken. Give another',
+  )
+})

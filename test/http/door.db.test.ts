@@ -251,6 +251,13 @@ describe('what is no request of ours', () => {
       headers: { origin: 'https://desk.example.com' },
     })
     expect(allowed.headers.get('access-control-allow-origin')).toBe('https://desk.example.com')
+    const asked = await door.call('OPTIONS /mcp', {
+      headers: { origin: 'https://desk.example.com', 'access-control-request-method': 'POST' },
+    })
+    expect(asked.headers.get('access-control-allow-headers')?.split(', ')).toEqual(
+      // Clients of the protocol send its version with each request after the first.
+      expect.arrayContaining(['authorization', 'content-type', 'mcp-protocol-version']),
+    )
     const other = await door.call('GET /v1/stats', {
       key,
       headers: { origin: 'https://evil.example.com' },

@@ -3,6 +3,7 @@ import openapiTypescript, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 import { expect, it } from 'vitest'
 import { openApiDocument } from '../../src/http/openapi.ts'
+import { referencePage } from '../../src/http/reference-page.ts'
 import { routes } from '../../src/http/routes.ts'
 
 const document = openApiDocument('1.2.3')
@@ -55,4 +56,16 @@ it('is one that a generator makes a client of', async () => {
   expect(diagnostics).toEqual([])
   for (const { id } of routes) expect(text).toMatch(new RegExp(`\\b${id}\\b`))
   expect(text).not.toMatch(/requestBody\?: never;[^}]*procedureKey: unknown/)
+  // Nothing but an empty object could be given for such a field.
+  expect(text).not.toMatch(/^ +\w+\??: .*Record<string, never>/m)
+})
+
+it('is a page for people with the fields of requests and answers, those of objects in them too', () => {
+  const page = referencePage(document)
+  const [section = ''] = /<details id="resolveTicket">.*?<\/details>/s.exec(page) ?? []
+  expect(section).toMatch(/<code>ticket\.text<\/code> \*<td>body<td>string/)
+  expect(section).toMatch(/<code>selection\.candidates\[\]\.similarity<\/code> \*<td>answer/)
+  expect(section).toMatch(/<code>execution<\/code> \*<td>answer<td><a href="#shape-Execution">/)
+  const targets = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id)
+  expect(targets.filter((id) => !page.includes(`id="${id}"`))).toEqual([])
 })

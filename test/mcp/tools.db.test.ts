@@ -221,11 +221,16 @@ describe('a step that waits', () => {
 
     const waiting = await call(asBot, 'list_waiting_steps', { executionId: execution.id })
     const wrong = await call(asBot, 'answer_step', { ...ref, answer: 'no' })
+    const words = await call(asBot, 'answer_step', { ...ref, text: 'the blue one' })
+    const later = await call(asBot, 'list_waiting_steps', { executionId: execution.id })
     const right = await call(asBot, 'answer_step', { ...ref, answer: '1234' })
     const late = await call(asBot, 'answer_step', { ...ref, answer: '1234' })
 
     expect(textOf(waiting)).toContain('asks "Which code?"')
     expect(failureOf(wrong)).toMatchObject({ code: 'ANSWER_INVALID', retryable: false })
+    for (const told of [words, later]) {
+      expect(textOf(told)).toContain('What was said last, "the blue one", was not understood')
+    }
     expect(textOf(right)).toContain('Resolved')
     expect(failureOf(late)).toMatchObject({ code: 'EXECUTION_ENDED' })
   })
@@ -376,7 +381,12 @@ describe('a failure', () => {
 
     expect(failureOf(result)).toMatchObject({ code: 'REQUEST_INVALID', kind: 'invalid' })
     const text = textOf(result)
-    for (const part of ['ticket.text', 'topK', '"nope"', 'Next: Correct what is named above']) {
+    for (const part of [
+      'ticket.text',
+      'topK',
+      'nope: is not a known field',
+      'Next: Correct what is named above',
+    ]) {
       expect(text).toContain(part)
     }
     expect(result.structuredContent).toBeUndefined()

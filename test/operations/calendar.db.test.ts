@@ -71,7 +71,7 @@ describe('the calendar of a tenant', () => {
           expect.objectContaining({ path: 'calendar.holidays[0]' }),
           expect.objectContaining({ path: 'calendar.holidays[1]' }),
           expect.objectContaining({ path: 'calendar.holidays[2]' }),
-          expect.objectContaining({ message: expect.stringContaining('zone') }),
+          expect.objectContaining({ path: 'calendar.zone' }),
         ]),
       },
     })

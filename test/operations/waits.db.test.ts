@@ -87,6 +87,7 @@ describe('a step that asks', () => {
   it('reminds, keeps words that do not fit, and goes on with the answer of an agent', async () => {
     const { execution } = await start(await procedureOf({ steps: [ask, tell] }))
     expect(execution.status).toBe('waiting')
+    expect(execution.waitsFor).toMatchObject({ kind: 'person', stepKey: 'code' })
     const { id: executionId } = execution
     const listed = await operations.listWaitingSteps.invoke(app, ann, { executionId, mine: true })
     expect(listed.items).toMatchObject([

@@ -97,6 +97,21 @@ describe('a message', () => {
     expect(await show(webhookId)).toMatchObject({ lastDeliveredAt: expect.any(String) })
   })
 
+  it('that fails rests as long as the service asks for', async () => {
+    const { webhookId } = await create()
+    first.answer = (_, response) => response.writeHead(429, { 'retry-after': '60' }).end()
+    await runTold(app, 'end')
+    {
+      await using _sending = startSending(app)
+      await expect.poll(async () => (await deliveries(webhookId))[0]?.failureCount, waiting).toBe(1)
+    }
+    const [failed] = await deliveries(webhookId)
+
+    const restMs = Date.parse(String(failed?.nextAttemptAt)) - clock.now()
+    expect(restMs).toBeGreaterThan(5_500)
+    expect(restMs).toBeLessThanOrEqual(60_000)
+  })
+
   it('that fails is sent again after its rest, under the same id and a signature of that moment', async () => {
     const { webhookId, secret } = await create()
     first.answer = answerWith(500, 'broken')

@@ -73,6 +73,7 @@ export async function listEscalations(
     readonly before?: string | undefined
     readonly status?: EscalationStatus | undefined
     readonly queue?: string | undefined
+    readonly executionId?: string | undefined
     /** Those of cases that were not done in time, as it is at this instant. */
     readonly overdueAt?: Date | undefined
   },
@@ -81,6 +82,9 @@ export async function listEscalations(
   if (page.before !== undefined) query = query.where('x.id', '<', page.before)
   if (page.status !== undefined) query = query.where('x.status', '=', page.status)
   if (page.queue !== undefined) query = query.where('x.queue', '=', page.queue)
+  if (page.executionId !== undefined) {
+    query = query.where('x.execution_id', '=', page.executionId)
+  }
   if (page.overdueAt !== undefined) {
     query = query.where(sql<boolean>`e.due_at < coalesce(x.resolved_at, ${page.overdueAt})`)
   }

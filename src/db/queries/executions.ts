@@ -149,6 +149,10 @@ export async function listExecutions(
     readonly before?: string | undefined
     readonly procedureKey?: string | undefined
     readonly status?: ExecutionStatus | undefined
+    readonly ticketId?: string | undefined
+    readonly customerId?: string | undefined
+    /** Those that this principal has started. */
+    readonly requesterId?: string | undefined
     /** Those that were not done in time, as it is at this instant. */
     readonly overdueAt?: Date | undefined
   },
@@ -180,6 +184,11 @@ export async function listExecutions(
   if (page.before !== undefined) query = query.where('id', '<', page.before)
   if (page.procedureKey !== undefined) query = query.where('procedure_key', '=', page.procedureKey)
   if (page.status !== undefined) query = query.where('status', '=', page.status)
+  if (page.ticketId !== undefined) query = query.where('ticket_id', '=', page.ticketId)
+  if (page.customerId !== undefined) query = query.where('customer_id', '=', page.customerId)
+  if (page.requesterId !== undefined) {
+    query = query.where(sql<boolean>`requester ->> 'id' = ${page.requesterId}`)
+  }
   if (page.overdueAt !== undefined) {
     query = query.where(sql<boolean>`due_at < coalesce(ended_at, ${page.overdueAt})`)
   }
