@@ -7,6 +7,7 @@ import { ServiceError } from '../domain/errors.ts'
 import { isHostEntry } from '../outbound/host-list.ts'
 import { type AccessConfig, accessVariables, findAccessProblems, toAccessConfig } from './access.ts'
 import { Secret } from './secret.ts'
+import { type TelemetryConfig, telemetryVariables, toTelemetryConfig } from './telemetry.ts'
 
 /** Where the data is: a PostgreSQL server, or a folder that this process has to itself. */
 export type DatabaseConfig = ({ readonly url: string } | { readonly dataDir: string }) & {
@@ -63,6 +64,8 @@ export interface Config {
   readonly access?: AccessConfig
   /** Which services of the own network may be told of what happens. */
   readonly webhooks?: { readonly allowHosts: readonly string[] }
+  /** What those who run the service are told; absent: nothing. */
+  readonly telemetry?: TelemetryConfig
 }
 
 /** What says which hosted models are asked, at whatever door it is given. */
@@ -135,6 +138,7 @@ const environment = z.object({
       'must be addresses or ranges such as 10.0.0.0/8, with commas between',
     ),
   ...accessVariables,
+  ...telemetryVariables,
   STEPWARDEN_WEBHOOK_ALLOW_HOSTS: z
     .string()
     .default('')
@@ -314,5 +318,6 @@ export function readConfig(
     },
     access: toAccessConfig(rest, tenantId),
     webhooks: { allowHosts: rest.STEPWARDEN_WEBHOOK_ALLOW_HOSTS },
+    telemetry: toTelemetryConfig(rest),
   })
 }
