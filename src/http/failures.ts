@@ -82,7 +82,11 @@ function toServiceError(error: unknown): ServiceError {
 }
 
 /** What is no HTTP at all, or came too slowly, has no request that could be answered as others are. */
-export function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+export function refuseBroken(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  onRefused: (status: number) => void,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const [status, title] =
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
@@ -90,11 +94,9 @@ export function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? ['431 Request Header Fields Too Large', 'The headers are too large']
         : ['400 Bad Request', 'This is no HTTP request']
-  const problem = JSON.stringify({
-    type: 'about:blank',
-    title,
-    status: Number.parseInt(status, 10),
-  })
+  const number = Number.parseInt(status, 10)
+  onRefused(number)
+  const problem = JSON.stringify({ type: 'about:blank', title, status: number })
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: ${problemType}\r\nContent-Length: ${problem.length}\r\nConnection: close\r\n\r\n${problem}`,
   )
