@@ -4,6 +4,7 @@ import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
 import { examinePlaybooks } from './doctor.ts'
 import { standingText } from './left-runs.ts'
+import { metricsOption, openMetrics } from './metrics-port.ts'
 import type { Shell } from './shell.ts'
 import { countText } from './value-line.ts'
 import { settledWithin } from './within.ts'
@@ -16,6 +17,7 @@ export const worker: Command = {
   summary: 'Work on the runs that nobody has, until it is stopped',
   options: [
     { usage: '--concurrency <N>', text: 'how many runs at once, from 1 (default 16)' },
+    metricsOption,
     {
       usage: '--until-idle',
       text: 'end as soon as it has no run and finds none to take; runs that are paused, wait for a later moment, or are with other workers do not count',
@@ -31,6 +33,7 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
     const { terminal } = shell
     // From the beginning: a database that does not answer may take long to be opened.
     const interrupted = shell.untilInterrupted()
+    await shell.measure(given.number('metrics-port'))
     const app = await Promise.race([shell.bareApp(), interrupted])
     if (app === undefined) {
       const output = { workerId: null, carriedOn: 0, left: [] }
@@ -39,6 +42,7 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
     // One with the wrong tools would hand every run of the queue to a person.
     const { status, text } = await examinePlaybooks(shell, app)
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
+    await using _metrics = await openMetrics(shell)
     let carriedOn = 0
     const telling = new Set<Promise<void>>()
     const working = startWorking(app, {
