@@ -101,6 +101,7 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     },
     async admit(request, reply) {
       const principal = await identify(request)
+      watch.contextFor(request.raw, principal)
       reply.headers(rateLimitHeaders(gate.take(principal)))
       return principal
     },

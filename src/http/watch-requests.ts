@@ -12,6 +12,8 @@ interface Notes {
   readonly begunAt: number
   principal?: Principal
   span?: Span
+  /** What it is carried out with. */
+  context?: AppContext
 }
 
 /** Tells of every request, in the log, in figures and in traces. */
@@ -40,12 +42,14 @@ export function watchRequests(server: FastifyInstance, app: AppContext): Request
     contextFor(raw, principal) {
       const notes = known.get(raw)
       if (notes === undefined) return app
+      if (notes.context !== undefined) return notes.context
       notes.principal = principal
       const { tenantId } = principal
       const log = app.log.child({ requestId: notes.request.id, tenantId })
       const span = beginRequest(app, notes, tenantId)
       if (span !== undefined) notes.span = span
-      return { ...app, log, ...(span && { span }) }
+      notes.context = { ...app, log, ...(span && { span }) }
+      return notes.context
     },
   }
 }

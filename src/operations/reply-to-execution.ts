@@ -104,7 +104,7 @@ function causeOf(
 
 async function answer(app: AppContext, run: EndedRun): Promise<Reply> {
   const { log } = app
-  const replyModel = modelOf(app)
+  const replyModel = modelOf(app, run.execution.id)
   const builtIn = composeReply(run.request)
   // What is missing is asked for by the words of the schema, which need no model.
   if (replyModel === undefined || run.execution.reason?.code === 'missing_input') return builtIn

@@ -100,7 +100,7 @@ describe('figures', () => {
       // One for each of the two runs, whose reads share it.
       stepwarden_commit_duration_seconds_count: 2,
       'stepwarden_escalations_open{queue="accounts"}': 1,
-      'stepwarden_escalations_open{queue="support"}': 1,
+      'stepwarden_escalations_open{queue="triage"}': 1,
       stepwarden_webhook_messages_pending: 0,
       'stepwarden_database_connections{state="waiting"}': 0,
       stepwarden_figures_up: 1,
