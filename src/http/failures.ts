@@ -81,6 +81,9 @@ function toServiceError(error: unknown): ServiceError {
   return new ServiceError('INTERNAL', {}, options)
 }
 
+/** How long whoever sent what was refused has to read why. Who reads nothing must not keep the connection. */
+const lingerMs = 500
+
 /** What is no HTTP at all, or came too slowly, has no request that could be answered as others are. */
 export function refuseBroken(
   error: NodeJS.ErrnoException,
@@ -100,4 +103,6 @@ export function refuseBroken(
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: ${problemType}\r\nContent-Length: ${problem.length}\r\nConnection: close\r\n\r\n${problem}`,
   )
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(timer))
 }

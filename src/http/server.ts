@@ -21,6 +21,7 @@ import { addMetrics } from './metrics.ts'
 import { maxBodyBytes, readJsonBody } from './read-body.ts'
 import { responder } from './respond.ts'
 import { routes } from './routes.ts'
+import { watchUnfinished } from './unfinished.ts'
 import { watchRequests } from './watch-requests.ts'
 
 export interface HttpOptions {
@@ -92,6 +93,7 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     return gate.admit(ip, credential, () => authenticate(app, credential))
   }
   const watch = watchRequests(server, app)
+  const unfinished = watchUnfinished(server.server)
   const background = new Set<Promise<unknown>>()
   let isStopping = false
   const door: Door = {
@@ -189,7 +191,11 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       isStopping = true
       const closing = Promise.all([agents.close(), server.close()])
       // A connection whose last answer has gone out while the door was closing would be kept for a minute.
-      const timer = setInterval(() => server.server.closeIdleConnections(), idleLookMs)
+      const begunAt = performance.now()
+      const timer = setInterval(() => {
+        server.server.closeIdleConnections()
+        if (performance.now() - begunAt >= limits.requestMs) unfinished.end()
+      }, idleLookMs)
       try {
         await closing
       } finally {
