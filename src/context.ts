@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { DestinationStream } from 'pino'
 import { createDeskTools } from '../seeds/desk-tools.ts'
 import { createTokenReader, type TokenReader } from './access/tokens.ts'
 import type { AuditConfig, Config } from './config/config.ts'
@@ -9,10 +10,13 @@ import { databaseName, explainOutage, isOutage } from './db/database-errors.ts'
 import { createJournal } from './db/journal.ts'
 import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
+import { countUnattended, listFigures } from './db/queries/health.ts'
 import { createServerClock } from './db/server-clock.ts'
+import { serviceVersion } from './db/service-version.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
 import type { CheckpointKey } from './domain/checkpoint.ts'
 import { ServiceError } from './domain/errors.ts'
+import type { Id } from './domain/ids.ts'
 import type { Tool } from './domain/tool.ts'
 import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts'
 import { createPlanCache, type PlanCache } from './executor/plan-cache.ts'
@@ -24,6 +28,9 @@ import { withWarnings } from './reply/warning-model.ts'
 import type { Embedder } from './search/embedder.ts'
 import { createEmbedders, type Embedders, offlineModels } from './search/embedders.ts'
 import { type HostedModelConfig, openHostedEmbedder } from './search/hosted-embedder.ts'
+import type { Figure, Meter } from './telemetry/meter.ts'
+import type { Span, Tracer } from './telemetry/span.ts'
+import { timedJournal } from './telemetry/timed-journal.ts'
 import type { SourceOptions } from './tool-sources/open-source.ts'
 import type { OpenSources } from './tool-sources/open-sources.ts'
 import type { SourceDeclaration } from './tool-sources/source-shape.ts'
@@ -43,6 +50,12 @@ export interface AppContext extends AsyncDisposable {
   readonly clock: Clock
   readonly worker: Worker
   readonly log: Logger
+  /** Absent: nothing is counted. */
+  readonly meter?: Meter
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer
+  /** In what is derived for a piece of work: the span that it belongs to. */
+  readonly span?: Span
   /** How checkpoints are signed and where copies of them go. */
   readonly audit: AuditConfig
   /** Which services may be told of what happens. */
@@ -67,6 +80,12 @@ export interface ContextOptions {
   readonly checkpointKey?: CheckpointKey | undefined
   /** In place of that of the configuration. */
   readonly webhooks?: WebhookOptions
+  /** What counts; it reads the state of this service as well from then on. Default: nothing is counted. */
+  readonly meter?: Meter
+  /** In place of that of the configuration; whoever gives it closes it. */
+  readonly tracer?: Tracer
+  /** Where the log goes; default standard error. */
+  readonly logStream?: DestinationStream
   /** Default: on a server that server's time, else this machine's. */
   readonly clock?: Clock
   /** Told at each boundary between which a crash must be harmless; tests stop the process there. */
@@ -105,14 +124,21 @@ export async function createContext(
   database: Database,
   config: Pick<
     Config,
-    'toolModule' | 'tenantId' | 'logLevel' | 'openai' | 'audit' | 'access' | 'webhooks'
+    | 'toolModule'
+    | 'tenantId'
+    | 'logLevel'
+    | 'openai'
+    | 'audit'
+    | 'access'
+    | 'webhooks'
+    | 'telemetry'
   > &
     HostedModelConfig,
   options: ContextOptions = {},
 ): Promise<AppContext> {
   const clock = options.clock ?? (database.kind === 'postgres' ? createServerClock() : systemClock)
   // A database that is away is met at every turn until it is back: a line each time says it.
-  const log = createLogger(config.logLevel, undefined, isOutage)
+  const log = createLogger(config.logLevel, options.logStream, isOutage)
   const loaded = await openTools(config, database, clock, options)
   try {
     return await wireContext(database, config, options, { clock, log, loaded })
@@ -124,7 +150,8 @@ export async function createContext(
 
 async function wireContext(
   database: Database,
-  config: Pick<Config, 'openai' | 'audit' | 'access' | 'webhooks'> & HostedModelConfig,
+  config: Pick<Config, 'openai' | 'audit' | 'access' | 'webhooks' | 'telemetry'> &
+    HostedModelConfig,
   options: ContextOptions,
   {
     clock,
@@ -140,9 +167,16 @@ async function wireContext(
   const worker = await registerWorker(database, clock, log)
   const oidc = config.access?.oidc
   const tokens = oidc && createTokenReader(oidc, { log })
+  const { meter } = options
+  meter?.readFrom({ pool: database.pool, figures: () => readFigures(database, worker.id) })
+  const journal = createJournal(database, clock)
+  const opened = options.tracer === undefined ? await openTraces(config) : undefined
+  const tracer = options.tracer ?? opened
   return {
     database,
-    journal: createJournal(database, clock),
+    journal: meter === undefined ? journal : timedJournal(journal, meter),
+    ...(meter && { meter }),
+    ...(tracer && { tracer }),
     tools,
     embedders,
     ...(replyModel && { replyModel }),
@@ -161,9 +195,25 @@ async function wireContext(
       await using _sources = { [Symbol.asyncDispose]: loaded.close }
       await using _embedders = embedders
       using _tokens = tokens
+      await using _tracer = opened
       await worker[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Loaded only here: what sends traces takes a fifth of a second that a start without a collector does not need. */
+async function openTraces({ telemetry }: Pick<Config, 'telemetry'>): Promise<Tracer | undefined> {
+  if (telemetry?.traces === undefined) return undefined
+  const { openTracer } = await import('./telemetry/open-tracer.ts')
+  return openTracer(telemetry.traces, serviceVersion)
+}
+
+async function readFigures(database: Database, workerId: Id<'worker'>): Promise<readonly Figure[]> {
+  const [figures, unattended] = await Promise.all([
+    listFigures(database),
+    countUnattended(database, workerId),
+  ])
+  return [...figures, { figure: 'executions_unattended', label: '', value: unattended }]
 }
 
 /** Puts the embedding models together and makes them known; at the first start, one of them the one in use. */

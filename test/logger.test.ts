@@ -50,6 +50,31 @@ describe('the log', () => {
     expect(logged('debug', refused).err).toHaveProperty('stack')
   })
 
+  it('keeps back what an error quotes, and what a driver adds to it, but at debug', () => {
+    const quoting = () => {
+      try {
+        return JSON.parse('zaphod')
+      } catch (error) {
+        return error
+      }
+    }
+    const refused = Object.assign(new Error('invalid input syntax for type integer: "zaphod"'), {
+      ...{ code: '22P02', table: 'executions', where: "unnamed portal parameter $1 = 'zaphod'" },
+    })
+    const row = Object.assign(new Error('null value in column "id"\n    at zaphod'), {
+      ...{ code: '23502', detail: 'Failing row contains (zaphod).', query: 'zaphod' },
+    })
+
+    for (const error of [quoting(), refused, row]) {
+      const whole = new Error('It failed.', { cause: error })
+      const { err } = logged('warn', whole)
+      expect(JSON.stringify(err)).not.toContain('zaphod')
+      expect(err.cause.stack).toContain('logger.test.ts')
+      expect(JSON.stringify(logged('debug', error).err)).toContain('zaphod')
+    }
+    expect(logged('warn', refused).err).toMatchObject({ code: '22P02', table: 'executions' })
+  })
+
   it('brings the stack of what nobody foresaw, and of all at debug', () => {
     expect(logged('warn', new TypeError('x')).err.stack).toContain('logger.test.ts')
     expect(logged('debug', failure).err.stack).toContain('logger.test.ts')

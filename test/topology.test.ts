@@ -16,6 +16,7 @@ const effects = [
   'search',
   'webhooks',
   'db',
+  'telemetry',
 ]
 
 /**
@@ -33,6 +34,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   checks: ['domain'],
   diff: ['domain'],
   executor: ['domain', 'logger.ts'],
+  telemetry: ['domain', 'config', 'executor/ports.ts'],
   simulation: ['domain', 'executor'],
   openai: ['domain', 'config'],
   outbound: [],
@@ -46,7 +48,15 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'context.ts': [...foundations, ...effects, 'tool-sources', 'seeds'],
   operations: [...foundations, ...effects, 'context.ts'],
   'library.ts': [...foundations, 'context.ts', 'operations'],
-  http: [...foundations, 'access', 'context.ts', 'operations', 'mcp', 'db/service-version.ts'],
+  http: [
+    ...foundations,
+    'access',
+    'context.ts',
+    'operations',
+    'mcp',
+    'telemetry',
+    'db/service-version.ts',
+  ],
   mcp: [...foundations, 'access', 'context.ts', 'operations', 'db/service-version.ts'],
   // What a program elsewhere has of us: the contract, and no service.
   client: ['domain', 'http/places.ts', 'library.ts', 'operations'],
@@ -63,6 +73,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
     'operations',
     'http',
     'mcp',
+    'telemetry',
     'db/queries/health.ts',
   ],
   // The web pages know the service by its HTTP API alone.
@@ -93,6 +104,11 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/sdk': ['src/mcp/', 'src/tool-sources/mcp/'],
   jose: ['src/access/'],
   undici: ['src/outbound/'],
+  'prom-client': ['src/telemetry/'],
+  '@opentelemetry/api': ['src/telemetry/'],
+  '@opentelemetry/exporter-trace-otlp-http': ['src/telemetry/'],
+  '@opentelemetry/resources': ['src/telemetry/'],
+  '@opentelemetry/sdk-trace-node': ['src/telemetry/'],
   'ipaddr.js': ['src/access/', 'src/outbound/'],
 }
 

@@ -8,6 +8,7 @@ import { makeFirstKey } from '../operations/first-key.ts'
 import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
 import { examinePlaybooks } from './doctor.ts'
+import { metricsOption, openMetrics } from './metrics-port.ts'
 import { localPerson, type Shell } from './shell.ts'
 
 export const serve: Command = {
@@ -23,6 +24,7 @@ export const serve: Command = {
       text: 'the port, 0 for any that is free (default: STEPWARDEN_PORT, else 7420)',
     },
     { usage: '--concurrency <N>', text: 'how many runs at once it works on, from 1 (default 16)' },
+    metricsOption,
     { usage: '--no-work', text: 'leave the runs that nobody has to workers' },
   ],
   notes: `/docs describes the API, /openapi.json the same for programs. Every request shows a key: 'stepwarden keys create' makes one. On
@@ -34,6 +36,7 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
   async run(shell, given) {
     const { terminal, config } = shell
     const interrupted = shell.untilInterrupted()
+    await shell.measure(given.number('metrics-port'))
     const app = await Promise.race([shell.app(), interrupted])
     if (app === undefined) {
       return { output: { address: null }, screen: 'Stopped before it was there.' }
@@ -43,6 +46,7 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
     const { status, text } = await examinePlaybooks(app, person)
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
     const { host, port, corsOrigins, trustedProxies } = config.http
+    await using _metrics = await openMetrics(shell)
     const token = randomBytes(32).toString('base64url')
     // Loaded only here: what it is made of takes half a second that no other command needs.
     const { createHttpServer } = await import('../http/server.ts')
@@ -51,6 +55,7 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
       corsOrigins,
       trustedProxies,
       gate: createGate({ rateLimit: config.access?.rateLimit }),
+      metricsToken: config.telemetry?.metrics.token,
       ...(app.database.kind === 'pglite' && {
         local: { token, person },
       }),

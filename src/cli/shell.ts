@@ -10,6 +10,7 @@ import type { Problem } from '../domain/problem.ts'
 import type { Scenario } from '../domain/scenario.ts'
 import { admitWithoutKey, authenticate } from '../operations/authenticate.ts'
 import type { Caller, Operation } from '../operations/define.ts'
+import type { Meter } from '../telemetry/meter.ts'
 import { callFolderServer } from './folder-server.ts'
 import { freeLeft } from './left-runs.ts'
 import type { Terminal } from './terminal.ts'
@@ -63,6 +64,8 @@ export class Shell implements AsyncDisposable {
   isInterrupted = false
   /** What to tell a person who interrupts what is going on now. */
   afterInterrupt = defaultAfterInterrupt
+  /** What counts, in a process that shows it to others. */
+  meter: Meter | undefined
   readonly #workingDirectory: string
   #config: Config | undefined
   #opening: Promise<AppContext> | undefined
@@ -95,6 +98,24 @@ export class Shell implements AsyncDisposable {
     return localPerson(tenantId)
   }
 
+  /**
+   * Has what happens counted from then on, for a process that shows it to others: where the configuration says so, or at
+   * this port. To be called before the database is opened.
+   */
+  async measure(port: number | undefined): Promise<void> {
+    const { config } = this
+    const metrics = {
+      host: '127.0.0.1',
+      ...config.telemetry?.metrics,
+      ...(port !== undefined && { port }),
+    }
+    if (metrics.port === undefined && metrics.token === undefined) return
+    this.#config = { ...config, telemetry: { ...config.telemetry, metrics } }
+    // Loaded only here: most commands count nothing.
+    const { createPrometheusMeter } = await import('../telemetry/prometheus-meter.ts')
+    this.meter = createPrometheusMeter()
+  }
+
   /** For a deployment that nobody has made yet: `requiredApprovals` holds unless the environment says otherwise. */
   requireApprovals(requiredApprovals: number): void {
     const { config } = this
@@ -113,7 +134,7 @@ export class Shell implements AsyncDisposable {
    * @throws ServiceError what `openContext` throws.
    */
   async bareApp(): Promise<AppContext> {
-    this.#opening ??= openContext(this.config)
+    this.#opening ??= openContext(this.config, this.#contextOptions)
     return this.#opening
   }
 
@@ -187,9 +208,13 @@ export class Shell implements AsyncDisposable {
     await app?.[Symbol.asyncDispose]()
   }
 
+  get #contextOptions() {
+    return this.meter === undefined ? {} : { meter: this.meter }
+  }
+
   async #open(): Promise<AppContext> {
     const { tenantId } = this.config
-    const app = await openContext(this.config)
+    const app = await openContext(this.config, this.#contextOptions)
     try {
       if (!(await hasTenant(app.database, tenantId))) {
         throw new ServiceError('TENANT_NOT_FOUND', { tenantId })

@@ -4,6 +4,7 @@ import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
 import { examinePlaybooks } from './doctor.ts'
 import { standingText } from './left-runs.ts'
+import { metricsOption, openMetrics } from './metrics-port.ts'
 import { localPerson, type Shell } from './shell.ts'
 import { countText } from './value-line.ts'
 import { settledWithin } from './within.ts'
@@ -16,6 +17,7 @@ export const worker: Command = {
   summary: 'Work on the runs that nobody has, until it is stopped',
   options: [
     { usage: '--concurrency <N>', text: 'how many runs at once, from 1 (default 16)' },
+    metricsOption,
     {
       usage: '--until-idle',
       text: 'end as soon as it has no run and finds none to take; runs that are paused, wait for a later moment, or are with other workers do not count',
@@ -31,6 +33,7 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
     const { terminal } = shell
     // From the beginning: a database that does not answer may take long to be opened.
     const interrupted = shell.untilInterrupted()
+    await shell.measure(given.number('metrics-port'))
     const app = await Promise.race([shell.bareApp(), interrupted])
     if (app === undefined) {
       const output = { workerId: null, carriedOn: 0, left: [] }
@@ -40,6 +43,7 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
     // No key of anybody is needed for that, nor for the work: runs go on as those who have started them.
     const { status, text } = await examinePlaybooks(app, localPerson(shell.config.tenantId))
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
+    await using _metrics = await openMetrics(shell)
     let carriedOn = 0
     const telling = new Set<Promise<void>>()
     const working = startWorking(app, {

@@ -8,6 +8,7 @@ import { requestWording } from '../domain/request-problems.ts'
 import { isHostEntry } from '../outbound/host-list.ts'
 import { type AccessConfig, accessVariables, findAccessProblems, toAccessConfig } from './access.ts'
 import { Secret } from './secret.ts'
+import { type TelemetryConfig, telemetryVariables, toTelemetryConfig } from './telemetry.ts'
 
 /** Where the data is: a PostgreSQL server, or a folder that this process has to itself. */
 export type DatabaseConfig = ({ readonly url: string } | { readonly dataDir: string }) & {
@@ -64,6 +65,8 @@ export interface Config {
   readonly access?: AccessConfig
   /** Which services of the own network may be told of what happens. */
   readonly webhooks?: { readonly allowHosts: readonly string[] }
+  /** What those who run the service are told; absent: nothing. */
+  readonly telemetry?: TelemetryConfig
 }
 
 /** What says which hosted models are asked, at whatever door it is given. */
@@ -136,6 +139,7 @@ const environment = z.object({
       'must be addresses or ranges such as 10.0.0.0/8, with commas between',
     ),
   ...accessVariables,
+  ...telemetryVariables,
   STEPWARDEN_WEBHOOK_ALLOW_HOSTS: z
     .string()
     .default('')
@@ -315,5 +319,6 @@ export function readConfig(
     },
     access: toAccessConfig(rest, tenantId),
     webhooks: { allowHosts: rest.STEPWARDEN_WEBHOOK_ALLOW_HOSTS },
+    telemetry: toTelemetryConfig(rest),
   })
 }

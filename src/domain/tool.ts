@@ -50,6 +50,8 @@ export interface ToolContext {
   readonly tenantId: string
   readonly executionId: Id<'execution'>
   readonly principal: Principal
+  /** Where the call is traced, what a service that the tool asks may be sent as its header of that name (W3C). */
+  readonly traceparent?: string
 }
 
 /** A tool that may run: its contract, the contract's hash, and its code. */

@@ -11,8 +11,9 @@ import type { Clock } from './ports.ts'
 const maxOutputBytes = 1024 * 1024
 
 /** What a call is told, with a key that is made only when the tool asks for it: most that read never do. */
-type CallContext = Omit<ToolContext, 'idempotencyKey' | 'signal'> & {
+type CallContext = Omit<ToolContext, 'idempotencyKey' | 'signal' | 'traceparent'> & {
   readonly idempotencyKey: () => string
+  readonly traceparent?: string | undefined
 }
 
 /**
@@ -35,6 +36,7 @@ export async function callTool(
       timer = setTimeout(resolve, timeoutMs, timeoutMark)
       // Nothing that the service goes on to use is handed out: input and principal are the tool's own copies.
       const given = {
+        ...(context.traceparent !== undefined && { traceparent: context.traceparent }),
         tenantId: context.tenantId,
         executionId: context.executionId,
         principal: copyJson(context.principal),

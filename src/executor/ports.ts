@@ -1,8 +1,9 @@
-import type { ExecutionEnd, ExecutionStart, StepRow } from '../domain/execution.ts'
+import type { AttemptResult, ExecutionEnd, ExecutionStart, StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import type { SensitiveValue } from '../domain/sensitive-value.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { LimitUse, ReachedLimit } from '../domain/tool-limit.ts'
+import type { ToolCall } from './begin-step.ts'
 import type { ChildEnd } from './waits.ts'
 
 /** The right to move one execution on. A take-over raises the fence, and every statement of an older one writes nothing. */
@@ -116,6 +117,19 @@ export interface Lease {
 /** The moments between which a crash must be harmless, in the order in which a run passes them. */
 export type Boundary = 'before_commit' | 'after_commit' | 'before_call' | 'after_call'
 
+/** Who watches the calls of a run. Nothing that it does may fail. */
+export interface RunObserver {
+  /** Told of an attempt just before it is made; what it answers is told what came of it. */
+  readonly callBegins: (row: StepRow, call: ToolCall) => ObservedCall
+}
+
+export interface ObservedCall {
+  /** What the tool may tell a service that it asks, so that the work of both is found together (W3C trace context). */
+  readonly traceparent?: string
+  /** `code`: why it did not go well. */
+  readonly ended: (result: AttemptResult, code?: string) => void
+}
+
 /** What the runner needs of the world. */
 export interface RunnerPorts {
   readonly journal: Journal
@@ -136,6 +150,8 @@ export interface RunnerPorts {
   readonly onLateOutcome?: (row: StepRow) => void
   /** Told at each boundary; tests stop the process there. */
   readonly onBoundary?: (boundary: Boundary, detail: string) => void
+  /** Absent where nobody watches. */
+  readonly observer?: RunObserver | undefined
   /** Told of rows once they are committed. */
   readonly onCommitted?: (rows: readonly StepRow[]) => void
 }

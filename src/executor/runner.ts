@@ -288,8 +288,12 @@ class Run {
     const { start } = this.#state
     const principal = start.requester
     const idempotencyKey = () => idempotencyKeyOf(start, row)
-    const context = { tenantId, executionId, principal, idempotencyKey }
-    return callTool(tool, pinned, row.input, context, call.timeoutMs, clock)
+    const watched = this.#ports.observer?.callBegins(row, call)
+    const traceparent = watched?.traceparent
+    const context = { tenantId, executionId, principal, idempotencyKey, traceparent }
+    const observed = await callTool(tool, pinned, row.input, context, call.timeoutMs, clock)
+    watched?.ended(observed.result, observed.result === 'done' ? undefined : observed.code)
+    return observed
   }
 
   #take(row: StepRow): void {

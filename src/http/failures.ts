@@ -104,10 +104,18 @@ const brokenness: Readonly<Record<string, Brokenness>> = {
   ],
 }
 
+/** How long whoever sent what was refused has to read why. Who reads nothing must not keep the connection. */
+const lingerMs = 500
+
 /** What is no HTTP at all, or came too slowly, has no request that could be answered as others are. */
-export function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+export function refuseBroken(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  onRefused: (status: number) => void,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const [status, reason, message] = brokenness[error.code ?? ''] ?? noHttp
+  onRefused(status)
   const { requestId: _, ...answer } = toProblem(
     new ServiceError('HTTP_INVALID', { problems: [{ path: '', message }] }),
     '',
@@ -116,4 +124,6 @@ export function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${problemType}\r\nContent-Length: ${problem.length}\r\nConnection: close\r\n\r\n${problem}`,
   )
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(timer))
 }

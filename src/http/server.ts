@@ -4,6 +4,7 @@ import cors from '@fastify/cors'
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import { createGate, type Gate, rateLimitHeaders } from '../access/gate.ts'
 import type { DatabaseConfig } from '../config/config.ts'
+import type { Secret } from '../config/secret.ts'
 import { type AppContext, explainFailure } from '../context.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
@@ -16,9 +17,12 @@ import { addEventStreams, type StreamLimits } from './events.ts'
 import { answerFailure, answerUnknownPaths, refuseBroken } from './failures.ts'
 import { addHealth } from './health.ts'
 import { addLocalDoor, type LocalAccess } from './local-door.ts'
+import { addMetrics } from './metrics.ts'
 import { maxBodyBytes, readJsonBody } from './read-body.ts'
 import { responder } from './respond.ts'
 import { routes } from './routes.ts'
+import { watchUnfinished } from './unfinished.ts'
+import { watchRequests } from './watch-requests.ts'
 
 export interface HttpOptions {
   /** Named where it cannot be reached. */
@@ -31,9 +35,25 @@ export interface HttpOptions {
   readonly gate?: Gate
   /** Default: 1,000 event streams in all, 250 of one principal. */
   readonly streams?: StreamLimits
+  /** Whoever shows it may read `/metrics`, where something is counted; default nobody. */
+  readonly metricsToken?: Secret | undefined
+  /** How long clients may take; the defaults are for people and their proxies. */
+  readonly limits?: Partial<ClientLimits>
   /** For the commands of this machine, where they cannot open the data folder beside this process. */
   readonly local?: LocalAccess
 }
+
+/** How long clients may take to say what they want. */
+export interface ClientLimits {
+  /** For all of a request, body included, in milliseconds; default 30,000. */
+  readonly requestMs: number
+  /** For its headers; default 10,000. */
+  readonly headersMs: number
+  /** How often it is looked who takes longer; default 5,000. */
+  readonly lookEveryMs: number
+}
+
+const defaultLimits: ClientLimits = { requestMs: 30_000, headersMs: 10_000, lookEveryMs: 5_000 }
 
 export interface HttpServer {
   /** Node's own, for those who open another door beside this one. */
@@ -50,16 +70,22 @@ export interface HttpServer {
  */
 export async function createHttpServer(app: AppContext, options: HttpOptions): Promise<HttpServer> {
   const proxies = options.trustedProxies ?? []
+  const limits = { ...defaultLimits, ...options.limits }
   const server = fastify({
     bodyLimit: maxBodyBytes,
     trustProxy: proxies.length > 0 && [...proxies],
     genReqId: ({ headers }) => requestId(headers['x-request-id'], app.clock.now()),
-    requestTimeout: 30_000,
+    requestTimeout: limits.requestMs,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
-    http: { headersTimeout: 10_000, maxHeaderSize: 16_384 },
-    clientErrorHandler: refuseBroken,
+    http: {
+      headersTimeout: limits.headersMs,
+      connectionsCheckingInterval: limits.lookEveryMs,
+      maxHeaderSize: 16_384,
+    },
+    clientErrorHandler: (error, socket) =>
+      refuseBroken(error, socket, (status) => app.meter?.requestEnded('broken', status, 0)),
     frameworkErrors: (error, { id }, reply) =>
       answerFailure(app, options.database, error, id, reply),
   })
@@ -68,6 +94,8 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     const credential = credentialOf(authorization)
     return gate.admit(ip, credential, () => authenticate(app, credential))
   }
+  const watch = watchRequests(server, app)
+  const unfinished = watchUnfinished(server.server)
   const background = new Set<Promise<unknown>>()
   let isStopping = false
   const door: Door = {
@@ -77,6 +105,7 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
     },
     async admit(request, reply) {
       const principal = await identify(request)
+      watch.contextFor(request.raw, principal)
       reply.headers(rateLimitHeaders(gate.take(principal)))
       return principal
     },
@@ -122,7 +151,8 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       async handler(request, reply) {
         const principal = request.getDecorator<Principal>('principal')
         const caller = { principal, origin: 'http', isStopping: door.isStopping } as const
-        return respond(door, caller, request, reply)
+        const own = { ...door, app: watch.contextFor(request.raw, principal) }
+        return respond(own, caller, request, reply)
       },
     })
   }
@@ -137,6 +167,7 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       gate.take(principal)
       return principal
     },
+    contextFor: watch.contextFor,
   })
   // The door for AI agents, which answers for itself.
   server.route({
@@ -148,9 +179,12 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       await agents.handle(request.raw, reply.raw, request.body)
     },
   })
-  if (options.local !== undefined) addLocalDoor(server, door, options.local)
+  if (options.local !== undefined) addLocalDoor(server, door, options.local, watch)
   addEventStreams(server, door, options.streams)
   addHealth(server, door)
+  if (app.meter !== undefined && options.metricsToken !== undefined) {
+    addMetrics(server, app.meter, options.metricsToken)
+  }
   addDocumentation(server)
   return {
     server: server.server,
@@ -159,7 +193,11 @@ export async function createHttpServer(app: AppContext, options: HttpOptions): P
       isStopping = true
       const closing = Promise.all([agents.close(), server.close()])
       // A connection whose last answer has gone out while the door was closing would be kept for a minute.
-      const timer = setInterval(() => server.server.closeIdleConnections(), idleLookMs)
+      const begunAt = performance.now()
+      const timer = setInterval(() => {
+        server.server.closeIdleConnections()
+        if (performance.now() - begunAt >= limits.requestMs) unfinished.end()
+      }, idleLookMs)
       try {
         await closing
       } finally {

@@ -22,6 +22,8 @@ export interface McpHandlerOptions {
   readonly explain?: Explain
   /** Who shows a credential, in place of a look-up alone: what stands before other doors of the process as well. */
   readonly admit?: (credential: string, request: IncomingMessage) => Promise<Principal>
+  /** What a request is carried out with; default the service as it is. */
+  readonly contextFor?: (request: IncomingMessage, principal: Principal) => AppContext
 }
 
 /** The door for AI agents over HTTP, to be mounted at one path. */
@@ -77,6 +79,7 @@ export function createMcpHandler(
     graceMs = defaultGraceMs,
     explain,
     admit = (credential) => authenticate(app, credential),
+    contextFor = () => app,
   }: McpHandlerOptions = {},
 ): McpHandler {
   const underway = new Underway()
@@ -86,10 +89,11 @@ export function createMcpHandler(
   async function serve(
     request: IncomingMessage,
     response: ServerResponse,
+    own: AppContext,
     identify: Identify,
     body: unknown,
   ): Promise<void> {
-    const server = createMcpServer(app, identify, { underway, ...(explain && { explain }) })
+    const server = createMcpServer(own, identify, { underway, ...(explain && { explain }) })
     const transport = new StreamableHTTPServerTransport({ maxRequestBodySize: maxBodyBytes })
     open.add(server)
     response.once('close', () => {
@@ -112,7 +116,8 @@ export function createMcpHandler(
         const look = () => admit(key, request)
         const principal = await look()
         if (request.method !== 'POST') return refuse(response, onlyPost)
-        await serve(request, response, identifyBy(look, principal), body)
+        const own = contextFor(request, principal)
+        await serve(request, response, own, identifyBy(look, principal), body)
       } catch (error) {
         refuse(response, refusalOf(toServiceError(app, error, 'a request', explain)))
       }

@@ -12,7 +12,13 @@ import {
 } from '../db/queries/work.ts'
 import { isServiceError } from '../domain/errors.ts'
 import { reasonOf } from '../domain/escalation.ts'
-import { type Durability, isStepEnded, nameOf, type StepRow } from '../domain/execution.ts'
+import {
+  type Durability,
+  type ExecutionEnd,
+  isStepEnded,
+  nameOf,
+  type StepRow,
+} from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import { type ExecutionState, initialState } from '../executor/apply.ts'
 import { endFromOutside } from '../executor/decide.ts'
@@ -21,6 +27,8 @@ import type { Claim, Flags, RunnerPorts } from '../executor/ports.ts'
 import { replay } from '../executor/replay.ts'
 import { runExecution } from '../executor/runner.ts'
 import type { InputRecord } from '../reply/reply.ts'
+import { inSpan } from '../telemetry/span.ts'
+import { watchRun } from '../telemetry/watch-run.ts'
 import { cancelCalled, createChildren } from './called-runs.ts'
 import { doChores } from './chores.ts'
 import type { Caller } from './define.ts'
@@ -62,7 +70,10 @@ export async function startAndRun(
     app.onBoundary?.('before_commit', 'start')
     const isNew = await insertExecution(db, sealed?.value ?? execution, sealed?.apart)
     app.onBoundary?.('after_commit', 'start')
-    if (isNew) extras.onStarted?.(start.executionId)
+    if (isNew) {
+      app.meter?.executionStarted()
+      extras.onStarted?.(start.executionId)
+    }
     return isNew
   }
   if (execution.workerId === null) return insert()
@@ -121,7 +132,9 @@ async function claimNext(app: AppContext): Promise<readonly Claim[]> {
 export async function takeFromTheGone(app: AppContext): Promise<boolean> {
   await app.worker.giveBackForgotten()
   if (!app.worker.canTellWhoIsGone()) return false
-  return (await releaseExecutions(app.database, app.worker.id)).suspects
+  const { released, suspects } = await releaseExecutions(app.database, app.worker.id)
+  if (released > 0) app.meter?.leasesTakenOver(released)
+  return suspects
 }
 
 /** Claims up to `max` executions that nobody has, for `carryOnOne`. */
@@ -143,10 +156,11 @@ type CarriedOn = 'done' | 'failed' | 'away'
  * itself back before its next step.
  */
 export async function carryOnOne(
-  app: AppContext,
+  service: AppContext,
   claim: Claim,
   isStopping?: () => boolean,
 ): Promise<CarriedOn> {
+  const app = { ...service, log: service.log.child({ tenantId: claim.tenantId }) }
   try {
     await handingBack(app, claim, () => carryOn(app, claim, isStopping))
     return 'done'
@@ -269,10 +283,36 @@ interface ClaimedRun {
 async function carryOut(
   app: AppContext,
   db: TenantDb,
+  run: ClaimedRun,
+  extras?: RunExtras,
+): Promise<void> {
+  const { tenantId, executionId } = run.claim
+  const attributes = () => ({
+    'stepwarden.tenant.id': tenantId,
+    'stepwarden.execution.id': executionId,
+    'stepwarden.procedure.key': run.plan.definition.key,
+  })
+  const ended = app.meter?.runBegan()
+  try {
+    await inSpan(
+      app,
+      'execution',
+      () => ({ attributes: attributes() }),
+      (spanned) => runToEnd(spanned, db, run, extras),
+    )
+  } finally {
+    ended?.()
+  }
+}
+
+async function runToEnd(
+  app: AppContext,
+  db: TenantDb,
   { plan, state, claim, durability, vault, flags }: ClaimedRun,
   { onSteps, inputRecord, isStopping }: RunExtras = {},
 ): Promise<void> {
   const { executionId } = claim
+  const watched = watchRun(app)
   const shown = (row: StepRow): StepRow => vault?.shown(row) ?? row
   let stepNow: string | undefined
   app.worker.hold(claim, () => stepNow)
@@ -289,7 +329,13 @@ async function carryOut(
       if (boundary === 'before_call') stepNow = detail
       app.onBoundary?.(boundary, detail)
     },
-    ...(onSteps && { onCommitted: (rows) => tell(app, onSteps, rows.map(shown)) }),
+    observer: watched,
+    ...((watched ?? onSteps) && {
+      onCommitted(rows: readonly StepRow[]) {
+        watched?.committed(rows)
+        if (onSteps !== undefined) tell(app, onSteps, rows.map(shown))
+      },
+    }),
   }
   try {
     const { end, state: left } = await runExecution(ports, plan, state, claim, durability, flags)
@@ -297,12 +343,15 @@ async function carryOut(
     if (end === undefined) {
       return calls ? carryOnCalled(app, db, executionId, isStopping) : undefined
     }
+    noteEnd(app, end)
     if (calls) await stopCalled(app, db, executionId)
   } catch (error) {
     // What is wrong with our own code would go wrong again: that run goes to a person.
     if (!(error instanceof TypeError || isServiceError(error, 'VALUE_INVALID'))) throw error
     app.log.error({ err: error, executionId }, 'the run failed inside the service')
     return endFor(app, claim, 'internal_error')
+  } finally {
+    watched?.left()
   }
   await replyToExecution(app, db, executionId, inputRecord)
   // Nobody else may be there to take up the run that has called this one.
@@ -310,6 +359,16 @@ async function carryOut(
   if (parentId !== undefined && isStopping?.() !== true) {
     await carryOnById(app, db, parentId, { evenPaused: false })
   }
+}
+
+/** Counts an end that is committed, and marks what is under way by it. */
+function noteEnd({ meter, span }: AppContext, { status, outcome, reason }: ExecutionEnd): void {
+  meter?.executionEnded(status, reason?.code ?? 'none')
+  span?.set({
+    'stepwarden.execution.status': status,
+    'stepwarden.execution.outcome': outcome ?? undefined,
+    'stepwarden.execution.reason': reason?.code,
+  })
 }
 
 /** Begins the runs that were called just now, one after the other. Each of them takes its caller up when it ends. */
@@ -384,6 +443,7 @@ async function endFor(
   const end = endFromOutside({ status: 'escalated', reason }, app.clock.now())
   await cancelCalled(app, db, executionId)
   await app.journal.commit(claim, { added: [], changed: [], end })
+  noteEnd(app, end)
   await replyToExecution(app, db, executionId)
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../db/queries/webhook-deliveries.ts'
 import { listSecrets, lockWebhook, updateHealth, updatePaused } from '../db/queries/webhooks.ts'
 import type { DeliveryAttempt, PauseReason, Webhook } from '../domain/webhook.ts'
+import { inSpan } from '../telemetry/span.ts'
 import { longestFailureMs, restMs } from '../webhooks/retry.ts'
 import type { Sender, Sent } from '../webhooks/sender.ts'
 import { servicePrincipal } from './audit-chore.ts'
@@ -37,11 +38,31 @@ export async function deliver(
   if (message === undefined) return
   const sentAt = app.clock.now()
   const secrets = await listSecrets(db.kysely, message.webhookId, new Date(sentAt))
-  const sent = await sender.send(message, secrets, sentAt, signal)
+  const sent = await inSpan(
+    app,
+    'webhook',
+    () => ({
+      kind: 'client',
+      attributes: {
+        'http.request.method': 'POST',
+        'stepwarden.tenant.id': claim.tenantId,
+        'stepwarden.webhook.id': message.webhookId,
+        'stepwarden.message.id': claim.deliveryId,
+        'stepwarden.message.type': message.type,
+      },
+    }),
+    async (_app, span) => {
+      const came = await sender.send(message, secrets, sentAt, signal, span?.traceparent)
+      span?.set({ 'http.response.status_code': came.attempt.status ?? undefined })
+      if (came.attempt.problem !== null) span?.fail(String(came.attempt.status ?? 'no_answer'))
+      return came
+    },
+  )
   if (signal?.aborted === true && sent.attempt.status === null) {
     await releaseClaim(db.kysely, claim, new Date(app.clock.now()))
     return
   }
+  app.meter?.messageSent(sent.attempt.problem === null ? 'delivered' : 'failed')
   await note(app, db, claim, message, sent)
 }
 

@@ -18,8 +18,11 @@ import { numberFacts } from '../reply/facts.ts'
 import type { ReplyModel } from '../reply/model.ts'
 import type { InputRecord, Reply } from '../reply/reply.ts'
 import { type WrittenReply, writeReply } from '../reply/write-reply.ts'
+import type { ReplyCause } from '../telemetry/meter.ts'
+import { inSpan } from '../telemetry/span.ts'
 import { planOfExecution } from './execution-plan.ts'
 import { type RunRecord, recordedValues } from './recorded-values.ts'
+import { modelOf } from './reply-model.ts'
 import { openRun, sensitivityOf } from './sensitive-run.ts'
 
 /**
@@ -30,6 +33,22 @@ import { openRun, sensitivityOf } from './sensitive-run.ts'
  * `inputRecord`: what a model was asked to read in the ticket before the run.
  */
 export async function replyToExecution(
+  app: AppContext,
+  db: TenantDb,
+  id: Id<'execution'>,
+  inputRecord?: InputRecord,
+): Promise<void> {
+  await inSpan(
+    app,
+    'reply',
+    () => ({
+      attributes: { 'stepwarden.tenant.id': db.tenantId, 'stepwarden.execution.id': id },
+    }),
+    (spanned) => replyOnce(spanned, db, id, inputRecord),
+  )
+}
+
+async function replyOnce(
   app: AppContext,
   db: TenantDb,
   id: Id<'execution'>,
@@ -49,6 +68,9 @@ export async function replyToExecution(
   const request = requestOf(whole, plan, scope, record)
   const run = { execution: whole, plan, record, request }
   const { text, source, facts, verification } = await answer(app, run)
+  const cause = causeOf(app, run, source, verification)
+  app.meter?.replied(source, cause)
+  app.span?.set({ 'stepwarden.reply.source': source, 'stepwarden.reply.cause': cause })
   await insertReply(db.kysely, {
     text,
     source,
@@ -67,7 +89,22 @@ interface EndedRun {
   readonly request: ReplyRequest
 }
 
-async function answer({ replyModel, log }: AppContext, run: EndedRun): Promise<Reply> {
+/** Why a reply is the one that it is, for those who count. */
+function causeOf(
+  { replyModel }: AppContext,
+  { execution }: EndedRun,
+  source: Reply['source'],
+  { model }: Reply['verification'],
+): ReplyCause {
+  if (source === 'model') return 'written'
+  if (replyModel === undefined) return 'no_model'
+  if (execution.reason?.code === 'missing_input') return 'missing_input'
+  return model?.attempts.at(-1)?.result === 'refused' ? 'draft_refused' : 'model_failed'
+}
+
+async function answer(app: AppContext, run: EndedRun): Promise<Reply> {
+  const { log } = app
+  const replyModel = modelOf(app, run.execution.id)
   const builtIn = composeReply(run.request)
   // What is missing is asked for by the words of the schema, which need no model.
   if (replyModel === undefined || run.execution.reason?.code === 'missing_input') return builtIn

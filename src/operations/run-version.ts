@@ -16,6 +16,7 @@ import type { RunOutput } from './execution-output.ts'
 import { planOfVersion } from './execution-plan.ts'
 import { pinStart } from './pin-start.ts'
 import { readRun } from './read-run.ts'
+import { modelOf } from './reply-model.ts'
 
 /** What a run is started with. All of the request counts when it is asked whether two are the same. */
 export interface RunRequest {
@@ -85,7 +86,7 @@ export async function runVersion(
 ): Promise<RunOutput> {
   const { app, caller, db } = context
   const { ticket, idempotencyKey } = request
-  const { filled, inputRecord } = await completeInput(app.replyModel, version.definition, request)
+  const { filled, inputRecord } = await completeInput(modelOf(app), version.definition, request)
   const input = canonicalValue(filled.input)
   if (!isJsonObject(input)) throw new TypeError('the input of a run is an object')
   const plan = await planOfVersion(app, db, version)

@@ -17,6 +17,7 @@ import {
   rankCandidates,
   topKLimits,
 } from '../search/rank.ts'
+import { inSpan } from '../telemetry/span.ts'
 import { defineOperation, type OperationContext } from './define.ts'
 import { jsonObject } from './shapes.ts'
 
@@ -89,6 +90,30 @@ export async function search(
   context: OperationContext,
   request: SearchRequest,
 ): Promise<z.infer<typeof selectionOutput>> {
+  const { meter } = context.app
+  return inSpan(
+    context.app,
+    'search',
+    () => ({ attributes: { 'stepwarden.tenant.id': context.db.tenantId } }),
+    async (app, span) => {
+      const selection = await searchOnce({ ...context, app }, request)
+      meter?.searched(selection.decision)
+      if (selection.fellBack) meter?.searchFellBack()
+      span?.set({
+        'stepwarden.search.decision': selection.decision,
+        'stepwarden.search.candidates': selection.candidates.length,
+        'stepwarden.search.fell_back': selection.fellBack,
+        'stepwarden.procedure.key': selection.procedureKey ?? undefined,
+      })
+      return selection
+    },
+  )
+}
+
+async function searchOnce(
+  context: OperationContext,
+  request: SearchRequest,
+): Promise<z.infer<typeof selectionOutput>> {
   const text = literalText(request.issue, request.context)
   const { found, models, model, fellBack } = await findCandidates(context, request, text)
   const candidates = found.map(
@@ -128,7 +153,19 @@ async function findCandidates(
     const models = await listEmbeddingModels(app.database.system)
     current = models.find(({ isCurrent }) => isCurrent)?.name ?? app.embedders.offline.model
     const issue = app.embedders.isHosted(current) ? await issueToSend(db, request) : request.issue
-    const { model, vector, fellBack } = await app.embedders.embedQuery(current, issue)
+    const { model, vector, fellBack } = await inSpan(
+      app,
+      `embeddings ${current}`,
+      () => ({
+        ...(app.embedders.isHosted(current) && { kind: 'client' as const }),
+        attributes: { 'gen_ai.operation.name': 'embeddings', 'gen_ai.request.model': current },
+      }),
+      async (_app, span) => {
+        const embedded = await app.embedders.embedQuery(current, issue, app.log)
+        span?.set({ 'gen_ai.response.model': embedded.model })
+        return embedded
+      },
+    )
     const found = await listCandidates(db, {
       model,
       mustBe: fellBack ? 'complete' : 'current',

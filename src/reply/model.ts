@@ -1,4 +1,5 @@
 import type { Json } from '../domain/json.ts'
+import type { Logger } from '../logger.ts'
 import { ModelFailed } from '../openai/failure.ts'
 import type { Question } from '../openai/structured-answer.ts'
 import { withinTime } from '../openai/within-time.ts'
@@ -12,11 +13,11 @@ export interface ReplyModel {
   readonly name: string
   readonly timeouts: ReplyModelTimeouts
   /**
-   * Answers JSON that fits the question's schema, or throws as soon as `signal` is aborted.
+   * Answers JSON that fits the question's schema, or throws as soon as `signal` is aborted. `log`: that of the request.
    *
    * @throws ModelFailed; what else is thrown counts as a failure too.
    */
-  answer(question: Question, signal: AbortSignal): Promise<Json>
+  answer(question: Question, signal: AbortSignal, log?: Logger): Promise<Json>
 }
 
 export interface ReplyModelTimeouts {

@@ -12,7 +12,7 @@ export function withRest(model: ReplyModel, now: () => number): ReplyModel {
   let restsUntil = Number.NEGATIVE_INFINITY
   return {
     ...model,
-    async answer(question, signal) {
+    async answer(question, signal, log) {
       if (now() < restsUntil) {
         throw new ModelFailed(
           'unavailable',
@@ -20,7 +20,7 @@ export function withRest(model: ReplyModel, now: () => number): ReplyModel {
         )
       }
       try {
-        return await model.answer(question, signal)
+        return await model.answer(question, signal, log)
       } catch (error) {
         if (error instanceof ModelFailed && isOfServer(error)) restsUntil = now() + restMs
         throw error

@@ -7,11 +7,11 @@ export function withWarnings(model: ReplyModel, log: Logger): ReplyModel {
   return {
     name,
     timeouts,
-    async answer(question, signal) {
+    async answer(question, signal, ofRequest = log) {
       try {
         return await model.answer(question, signal)
       } catch (error) {
-        log.warn(
+        ofRequest.warn(
           { model: name, asked: question.name, problem: failureText(error) },
           'the reply model gave no answer',
         )

@@ -32,11 +32,11 @@ export interface Embedders extends AsyncDisposable {
   isHosted(model: string): boolean
   /**
    * Embeds a search by a model, or by the offline one when this process does not have it, or it does not answer in 2 s.
-   * It then rests for 30 s.
+   * It then rests for 30 s. `log`: that of the request, in place of the process's.
    *
    * @throws ServiceError `EMBEDDER_UNAVAILABLE` when the offline one fails as well.
    */
-  embedQuery(model: string, text: string): Promise<EmbeddedQuery>
+  embedQuery(model: string, text: string, log?: Logger): Promise<EmbeddedQuery>
 }
 
 export interface EmbeddersOptions {
@@ -61,7 +61,11 @@ export function createEmbedders(
   )
   let restsUntil = Number.NEGATIVE_INFINITY
 
-  async function askFirst(embedder: Embedder, text: string): Promise<Float32Array | undefined> {
+  async function askFirst(
+    embedder: Embedder,
+    text: string,
+    ofRequest: Logger,
+  ): Promise<Float32Array | undefined> {
     if (embedder === hosted && now() < restsUntil) return undefined
     try {
       return await embedOne(embedder, text, { withinMs: searchWithinMs, isUrgent: true })
@@ -72,7 +76,7 @@ export function createEmbedders(
       if (!isOfText) restsUntil = now() + restMs
       // Of other errors nobody knows what they quote.
       const problem = error instanceof ModelFailed ? error.message : 'it failed'
-      log.warn({ model: embedder.model, problem }, 'search falls back on the offline model')
+      ofRequest.warn({ model: embedder.model, problem }, 'search falls back on the offline model')
       return undefined
     }
   }
@@ -82,9 +86,9 @@ export function createEmbedders(
     all: [...byName.values()],
     find: (model) => byName.get(model),
     isHosted: (model) => model === hosted?.model,
-    async embedQuery(model, text) {
+    async embedQuery(model, text, ofRequest = log) {
       const asked = byName.get(model)
-      const vector = asked && (await askFirst(asked, text))
+      const vector = asked && (await askFirst(asked, text, ofRequest))
       if (vector !== undefined) return { model, vector, fellBack: false }
       const offlineVector = await embedOne(offline, text, { isUrgent: true })
       return { model: offline.model, vector: offlineVector, fellBack: true }

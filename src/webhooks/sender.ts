@@ -21,6 +21,8 @@ export interface Sender extends AsyncDisposable {
     secrets: readonly Secret[],
     now: number,
     signal?: AbortSignal,
+    /** Of the span that the sending is, where it is traced. */
+    traceparent?: string,
   ): Promise<Sent>
 }
 
@@ -50,7 +52,7 @@ export function openSender({ allowHosts, lookup }: WebhookOptions): Sender {
     })
   }
   return {
-    async send({ id, type, at, data, url }, secrets, now, signal) {
+    async send({ id, type, at, data, url }, secrets, now, signal, traceparent) {
       opened ??= open()
       const outbound = await opened
       const body = JSON.stringify({ type, timestamp: at.toISOString(), data })
@@ -63,6 +65,7 @@ export function openSender({ allowHosts, lookup }: WebhookOptions): Sender {
           headers: {
             'content-type': 'application/json',
             'user-agent': 'Stepwarden-Webhooks',
+            ...(traceparent !== undefined && { traceparent }),
             ...signatureHeaders(message, secrets),
           },
           body,

@@ -375,10 +375,12 @@ TABLE escalations
   CREATE TRIGGER escalations_late BEFORE UPDATE OF late_outcomes ON escalations FOR EACH ROW EXECUTE FUNCTION guard_escalation()
   CREATE TRIGGER escalations_resolved BEFORE UPDATE OF queue, priority, status, assignee, resolution, assigned_at, resolved_at ON escalations FOR EACH ROW WHEN ((old.status = 'resolved'::text)) EXECUTE FUNCTION guard_escalation()
   CREATE TRIGGER escalations_told AFTER INSERT ON escalations FOR EACH ROW EXECUTE FUNCTION tell_escalation()
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (queue, priority, status, assignee, late_outcomes, resolution, assigned_at, resolved_at) TO stepwarden_app
+  GRANT SELECT (queue, status) TO stepwarden_system
 
 TABLE example_vectors
   tenant_id text COLLATE "C" NOT NULL
@@ -1013,7 +1015,7 @@ TABLE webhooks
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (url, description, events, status, paused_because, paused_at, failing_since, is_troubled, last_delivered_at) TO stepwarden_app
-  GRANT SELECT (tenant_id, id, status, is_troubled) TO stepwarden_system
+  GRANT SELECT (tenant_id, id, status, failing_since, is_troubled) TO stepwarden_system
 
 TABLE workers
   id text COLLATE "C" NOT NULL
@@ -1250,6 +1252,44 @@ AS $function$
         ON v.tenant_id = e.tenant_id AND v.id = e.version_id
       WHERE e.text_hash = encode(sha256(convert_to(v.purpose, 'UTF8')), 'hex')
       GROUP BY e.model
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.deployment_figures()
+ RETURNS TABLE(figure text, label text, value double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      WITH queues AS (
+        SELECT x.queue, count(*) AS n, row_number() OVER (ORDER BY count(*) DESC, x.queue) AS place
+        FROM public.escalations x WHERE x.status <> 'resolved' GROUP BY x.queue
+      ), waits AS (
+        SELECT next.ended_at FROM public.tenants t
+        LEFT JOIN public.seal_cursors c ON c.tenant_id = t.id
+        CROSS JOIN LATERAL (
+          SELECT e.ended_at FROM public.executions e
+          WHERE e.tenant_id = t.id AND e.id > coalesce(c.walked_to, '') AND e.ended_at IS NOT NULL
+          ORDER BY e.id LIMIT 1
+        ) next
+        UNION ALL
+        SELECT e.ended_at FROM public.seal_waiting w
+        JOIN public.executions e ON e.tenant_id = w.tenant_id AND e.id = w.execution_id
+        WHERE e.ended_at IS NOT NULL
+      )
+      SELECT 'escalations_open', CASE WHEN q.place <= 50 THEN q.queue ELSE 'other' END, sum(q.n)::double precision
+        FROM queues q GROUP BY 2
+      UNION ALL
+      SELECT 'webhooks', CASE WHEN w.status = 'paused' THEN 'paused' WHEN w.failing_since IS NOT NULL THEN 'failing'
+          ELSE 'active' END, count(*)::double precision
+        FROM public.webhooks w GROUP BY 2
+      UNION ALL
+      SELECT 'webhook_messages_pending', '', count(*)::double precision
+        FROM public.webhook_deliveries d WHERE d.status = 'pending'
+      UNION ALL
+      SELECT 'seal_lag_seconds', '',
+          coalesce(greatest(extract(epoch FROM clock_timestamp() - min(w.ended_at)), 0), 0)::double precision
+        FROM waits w
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 

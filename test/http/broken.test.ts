@@ -13,7 +13,9 @@ it.each([
     431,
   ],
 ])('%s is answered with a problem document', async (_, sent, status) => {
-  const server = fastify({ clientErrorHandler: refuseBroken })
+  const server = fastify({
+    clientErrorHandler: (error, socket) => refuseBroken(error, socket, () => {}),
+  })
   const url = new URL(await server.listen({ host: '127.0.0.1', port: 0 }))
   const socket = connect(Number(url.port), url.hostname).setEncoding('utf8')
   let answer = ''

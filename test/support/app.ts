@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll } from 'vitest'
 import type { AccessConfig } from '../../src/config/access.ts'
+import type { Config } from '../../src/config/config.ts'
 import { type AppContext, type ContextOptions, createContext } from '../../src/context.ts'
 import { readDocument } from '../../src/documents/read-document.ts'
 import { operations } from '../../src/operations/registry.ts'
@@ -20,11 +21,12 @@ export interface TestApp {
 export async function openTestApp(
   options: ContextOptions = {},
   access: AccessConfig = {},
+  logLevel: Config['logLevel'] = 'silent',
 ): Promise<TestApp> {
   const db = await openTestDatabase()
   const app = await createContext(
     db.database,
-    { tenantId: 'default', logLevel: 'silent', access },
+    { tenantId: 'default', logLevel, access },
     { embedder: ngramEmbedder, ...options },
   )
   afterAll(() => app[Symbol.asyncDispose]())

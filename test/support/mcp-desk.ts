@@ -32,7 +32,10 @@ export function createMcpDesk({ ledger, changed = false }: { ledger: string; cha
   server.registerTool(
     'say',
     { description: 'Says it.', inputSchema: { text: z.string() } },
-    async ({ text }) => ({ content: [{ type: 'text', text: `said ${text}` }] }),
+    async ({ text }, { _meta: { traceparent } = {} }) => {
+      const where = traceparent === undefined ? '' : ` in ${traceparent}`
+      return { content: [{ type: 'text', text: `said ${text}${where}` }] }
+    },
   )
   server.registerTool(
     'create_refund',

@@ -155,11 +155,16 @@ function contextOf(signal = new AbortController().signal): ToolContext {
 }
 
 /** Calls a tool as the executor does: what goes in is checked. */
-async function call(tools: ReadonlyMap<string, Tool>, name: string, input: JsonObject) {
+async function call(
+  tools: ReadonlyMap<string, Tool>,
+  name: string,
+  input: JsonObject,
+  traced: Pick<ToolContext, 'traceparent'> = {},
+) {
   const tool = tools.get(name)
   if (tool === undefined) throw new Error(`no tool ${name}`)
   expect(compileSchema(tool.contract.input).problems(input)).toEqual([])
-  return tool.run(input, contextOf())
+  return tool.run(input, { ...contextOf(), ...traced })
 }
 
 /** What came of a call that did not go well: `refused`, `failed` or `unknown`, and the message. */
@@ -198,6 +203,20 @@ describe('a call', () => {
         body: '',
       }),
     ])
+  })
+
+  it('says which trace it belongs to, where it is traced', async () => {
+    const service = await serveOutside((_request, response) =>
+      answerJson(response, { id: 'r', state: 'submitted' }, 201),
+    )
+    const tools = await openDesk(service, [createRefund])
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+    const input = { orderId: 'o', amount: 5 }
+
+    await call(tools, 'create_refund', input, { traceparent })
+    await call(tools, 'create_refund', input)
+
+    expect(service.seen.map(({ headers }) => headers.traceparent)).toEqual([traceparent, undefined])
   })
 
   it('of a write has the body, and the key where it belongs', async () => {

@@ -58,6 +58,7 @@ async function outcome(
   name: string,
   input: JsonObject,
   signal = new AbortController().signal,
+  traceparent?: string,
 ) {
   const context = {
     idempotencyKey: 'key-1',
@@ -65,6 +66,7 @@ async function outcome(
     tenantId: 'default',
     executionId: newId('execution', 0),
     principal: { id: 'kim', kind: 'human', roles: ['agent'], groups: [], tenantId: 'default' },
+    ...(traceparent !== undefined && { traceparent }),
   } as const
   try {
     return { result: 'done', output: await tools.get(name)?.run(input, context) }
@@ -104,6 +106,11 @@ describe('a server that is a command', () => {
     expect(await outcome(tools, 'say', { text: 'a' })).toEqual({
       result: 'done',
       output: { text: 'said a' },
+    })
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+    expect(await outcome(tools, 'say', { text: 'a' }, undefined, traceparent)).toEqual({
+      result: 'done',
+      output: { text: `said a in ${traceparent}` },
     })
     expect(await outcome(tools, 'create_refund', { orderId: 'o' })).toEqual({
       result: 'done',

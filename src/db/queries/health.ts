@@ -74,6 +74,17 @@ export async function countUnattended(database: Database, workerId: Id<'worker'>
   return row?.n ?? 0
 }
 
+/** What the whole deployment has to do: counts by figure and label, and of no tenant. */
+export async function listFigures(
+  database: Database,
+): Promise<readonly { readonly figure: string; readonly label: string; readonly value: number }[]> {
+  return database.system.query(
+    'deployment_figures',
+    'SELECT figure, label, value FROM deployment_figures()',
+    [],
+  )
+}
+
 /** How many executions of a tenant need no worker now: they are paused, or wait for a moment. */
 export async function countResting(
   database: Database,

@@ -21,6 +21,8 @@ export interface McpCall {
   readonly isStructured: boolean
   readonly signal: AbortSignal
   readonly timeoutMs: number
+  /** Absent where the call is not traced. */
+  readonly traceparent?: string | undefined
 }
 
 /** What a server says to a call that it does not take. Of any other error nobody knows what was done. */

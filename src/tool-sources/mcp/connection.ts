@@ -28,7 +28,11 @@ export interface McpConnection {
   readonly call: (
     tool: string,
     input: JsonObject,
-    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+    options: {
+      readonly signal: AbortSignal
+      readonly timeoutMs: number
+      readonly traceparent?: string | undefined
+    },
   ) => Promise<CallToolResult>
   /** Lets go of a connection that is of no use any more: the next call makes another. */
   readonly forget: () => Promise<void>
@@ -85,10 +89,12 @@ export function createConnection(name: string, open: () => Transport): McpConnec
       first ??= tools ?? new Map()
       return first
     },
-    async call(tool, input, { signal, timeoutMs }) {
+    async call(tool, input, { signal, timeoutMs, traceparent }) {
       const { client } = await readyFor(tool)
+      // Where the protocol has a place for it, whatever the transport is.
+      const meta = traceparent === undefined ? undefined : { _meta: { traceparent } }
       return client.request(
-        { method: 'tools/call', params: { name: tool, arguments: { ...input } } },
+        { method: 'tools/call', params: { name: tool, arguments: { ...input }, ...meta } },
         CallToolResultSchema,
         { signal, timeout: timeoutMs },
       )

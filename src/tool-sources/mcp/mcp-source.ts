@@ -214,12 +214,13 @@ function readTool(
           },
         }),
       },
-      call: (given, { idempotencyKey, signal }, timeoutMs) =>
+      call: (given, { idempotencyKey, signal, traceparent }, timeoutMs) =>
         callServer(asking, {
           tool: name,
           input: field === undefined ? given : { ...given, [field]: idempotencyKey },
           isStructured: tool.outputSchema !== undefined,
           signal,
+          traceparent,
           timeoutMs,
         }),
       ...(lookup &&

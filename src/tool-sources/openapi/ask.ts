@@ -27,6 +27,8 @@ export interface Call {
   readonly key?: { readonly value: string; readonly place: KeyPlace }
   readonly signal: AbortSignal
   readonly timeoutMs: number
+  /** Absent where the call is not traced. */
+  readonly traceparent?: string | undefined
 }
 
 /**
@@ -52,7 +54,7 @@ export async function askFor(
 async function send(
   { outbound, credentials }: Asking,
   binding: Binding,
-  { input, key, signal, timeoutMs }: Call,
+  { input, key, signal, timeoutMs, traceparent }: Call,
 ): Promise<OutboundAnswer> {
   const url = urlOf(binding, input)
   for (const [name, secret] of Object.entries(credentials.query)) {
@@ -65,6 +67,7 @@ async function send(
       method: binding.method,
       headers: {
         accept: 'application/json, text/plain;q=0.5',
+        ...(traceparent !== undefined && { traceparent }),
         ...headersOf(binding, input),
         ...(key?.place.header !== undefined && { [key.place.header.toLowerCase()]: key.value }),
         ...revealedHeaders(credentials),

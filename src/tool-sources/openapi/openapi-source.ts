@@ -126,11 +126,12 @@ function readTool(
       ...(key && { key: { ...keyPlace } }),
       ...(lookup && { lookup: lookupJson(lookup) }),
     },
-    call: (input, { idempotencyKey, signal }, timeoutMs) =>
+    call: (input, { idempotencyKey, signal, traceparent }, timeoutMs) =>
       ask(asking, operation.binding, {
         input,
         ...(key && { key: { value: idempotencyKey, place: keyPlace } }),
         signal,
+        traceparent,
         timeoutMs,
       }),
     ...(lookup && {
