@@ -10,6 +10,7 @@ import { createJournal } from './db/journal.ts'
 import { createDeskStore, type DeskStore } from './db/queries/desk.ts'
 import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
 import { createServerClock } from './db/server-clock.ts'
+import { UseCounts } from './db/use-counts.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
 import type { CheckpointKey } from './domain/checkpoint.ts'
 import { ServiceError } from './domain/errors.ts'
@@ -42,6 +43,8 @@ export interface AppContext extends AsyncDisposable {
   readonly plans: PlanCache
   readonly clock: Clock
   readonly worker: Worker
+  /** Counts what was shown, after the answer. */
+  readonly useCounts: UseCounts
   readonly log: Logger
   /** How checkpoints are signed and where copies of them go. */
   readonly audit: AuditConfig
@@ -138,6 +141,7 @@ async function wireContext(
     ? withWarnings(options.replyModel, log)
     : await hostedReplyModel(config, clock, log)
   const worker = await registerWorker(database, clock, log)
+  const useCounts = new UseCounts(database, clock, log)
   const oidc = config.access?.oidc
   const tokens = oidc && createTokenReader(oidc, { log })
   return {
@@ -150,6 +154,7 @@ async function wireContext(
     plans: createPlanCache(),
     clock,
     worker,
+    useCounts,
     log,
     audit: {
       ...config.audit,
@@ -161,6 +166,7 @@ async function wireContext(
       await using _sources = { [Symbol.asyncDispose]: loaded.close }
       await using _embedders = embedders
       using _tokens = tokens
+      await using _useCounts = useCounts
       await worker[Symbol.asyncDispose]()
     },
   }

@@ -19,6 +19,8 @@ const acts = {
   'review, and decide what serves': ['approver', 'admin'],
   'read executions': roles,
   'read figures': roles,
+  'record and find experiences': ['agent', 'admin'],
+  'read experiences': ['agent', 'admin', 'auditor'],
   'keys, settings, tools': ['admin'],
   'read the audit log, and have it sealed and signed': ['admin', 'auditor'],
   'verify the audit, and take evidence away': ['auditor'],
@@ -106,6 +108,10 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   replayWebhookDelivery: 'keys, settings, tools',
   replayWebhook: 'keys, settings, tools',
   testWebhook: 'keys, settings, tools',
+  recordExperience: 'record and find experiences',
+  retrieveExperiences: 'record and find experiences',
+  listExperiences: 'read experiences',
+  getExperience: 'read experiences',
 }
 
 /** The code of what it failed with, or `done`. */
