@@ -91,6 +91,7 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   recordExperience: 'POST /experiences',
   retrieveExperiences: 'POST /experiences/retrieve',
   getExperience: 'GET /experiences/{experienceId}',
+  pruneExperiences: 'POST /experiences/prune',
 
   listAuditEvents: 'GET /audit/events',
   verifyAudit: 'POST /audit/verify',

@@ -7,6 +7,7 @@ import {
   type ToEmbed,
 } from '../db/queries/experience-vectors.ts'
 import { repeatSimilarity } from '../learning/experience-rank.ts'
+import { ModelFailed } from '../openai/failure.ts'
 import { failureText } from '../reply/model.ts'
 
 /** The models whose vectors every experience must have: the one in use, and the one that is being switched to. */
@@ -48,6 +49,7 @@ export async function embedExperiences(
       const vector = vectors?.[index]
       if (vector === undefined) continue
       there.add(`${id} ${model}`)
+      if (vector === 'refused') continue
       made.set(id, [...(made.get(id) ?? []), { model, vector }])
     }
   }
@@ -74,11 +76,12 @@ export async function embedExperiences(
 }
 
 async function vectorsOf(
-  { embedders, log }: AppContext,
+  app: AppContext,
   model: string,
   items: readonly ToEmbed[],
   withinMs: number | undefined,
-): Promise<readonly Float32Array[] | undefined> {
+): Promise<readonly (Float32Array | 'refused' | undefined)[] | undefined> {
+  const { embedders, log } = app
   const embedder = embedders.find(model)
   if (embedder === undefined || items.length === 0) return undefined
   try {
@@ -87,6 +90,13 @@ async function vectorsOf(
       withinMs === undefined ? {} : { withinMs },
     )
   } catch (error) {
+    if (error instanceof ModelFailed && error.code === 'request_rejected') {
+      // One text that a server does not take must not hold up the others, nor be asked about for ever.
+      if (items.length === 1) return ['refused']
+      const each: (Float32Array | 'refused' | undefined)[] = []
+      for (const item of items) each.push((await vectorsOf(app, model, [item], withinMs))?.[0])
+      return each
+    }
     // Of errors that are not the model's own nobody knows what they quote.
     log.warn({ model, problem: failureText(error) }, 'experiences are embedded later')
     return undefined

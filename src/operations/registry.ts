@@ -55,6 +55,7 @@ import { listWebhookDeliveries } from './list-webhook-deliveries.ts'
 import { listWebhooks } from './list-webhooks.ts'
 import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
+import { pruneExperiences } from './prune-experiences.ts'
 import { recordExperience } from './record-experience.ts'
 import { replayExecution } from './replay-execution.ts'
 import { replayWebhook } from './replay-webhook.ts'
@@ -169,4 +170,5 @@ export const operations = {
   retrieveExperiences,
   listExperiences,
   getExperience,
+  pruneExperiences,
 } as const

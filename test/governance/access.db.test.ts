@@ -20,6 +20,7 @@ const acts = {
   'read executions': roles,
   'read figures': roles,
   'record and find experiences': ['agent', 'admin'],
+  'prune experiences': ['author', 'approver', 'admin'],
   'read experiences': ['agent', 'admin', 'auditor'],
   'keys, settings, tools': ['admin'],
   'read the audit log, and have it sealed and signed': ['admin', 'auditor'],
@@ -112,6 +113,7 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   retrieveExperiences: 'record and find experiences',
   listExperiences: 'read experiences',
   getExperience: 'read experiences',
+  pruneExperiences: 'prune experiences',
 }
 
 /** The code of what it failed with, or `done`. */

@@ -176,6 +176,7 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
     { executionId: n.executionId },
     { cursor: n.experienceId },
   ],
+  pruneExperiences: (n) => [{ agentId: n.agentId, dryRun: true, belowScore: 1 }],
   getExperience: (n) => [{ experienceId: n.experienceId }],
 }
 
