@@ -95,7 +95,10 @@ export function summaryOf(value: Json, maxLength: number): string {
   if (value === null) return ''
   if (!isJsonObject(value)) return oneLine(wordOf(value), maxLength)
   const members = Object.entries(value).filter(([, member]) => member !== null)
-  return oneLine(members.map(([name, member]) => `${name}: ${wordOf(member)}`).join(', '), maxLength)
+  return oneLine(
+    members.map(([name, member]) => `${name}: ${wordOf(member)}`).join(', '),
+    maxLength,
+  )
 }
 
 function wordOf(value: Json): string {

@@ -19,16 +19,14 @@ export const experienceTopK = { min: 1, max: 50, default: 5 } as const
  * follows.
  */
 const commonMinSimilarity = 0.72
+const followedModel = 'text-embedding-3-small'
 
-/** Measured by `bench/experiences.ts`; docs/experiences.md has the figures. */
-const measuredMinSimilarity: ReadonlyMap<string, number> = new Map([
-  ['use-ngram-1024-v1', 0.5],
-  ['ngram-512-v1', 0.45],
-])
-
-/** The least similarity that is found, where a caller names none. `measured`: what `embeddings calibrate` has stored. */
+/**
+ * The least similarity that is found, where a caller names none. `measured`: the one with the best F1 that was measured for
+ * the model, as search has it.
+ */
 export function defaultMinSimilarity(model: string, measured?: number): number {
-  return measuredMinSimilarity.get(model) ?? measured ?? commonMinSimilarity
+  return model === followedModel ? commonMinSimilarity : (measured ?? commonMinSimilarity)
 }
 
 /**

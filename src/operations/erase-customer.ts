@@ -52,7 +52,9 @@ export const eraseCustomer = defineOperation({
     tickets: z.int().describe('The same of tickets that no playbook fitted'),
     experiences: z
       .int()
-      .describe('Experiences that name the customer, besides those of the runs, which go with them'),
+      .describe(
+        'Experiences that name the customer, besides those of the runs, which go with them',
+      ),
     unfinished: z
       .object({ runs: z.array(z.string()), escalations: z.array(z.string()) })
       .describe('Of a dry run: what is in the way'),
@@ -88,7 +90,12 @@ export const eraseCustomer = defineOperation({
     refuseUnfinished(customerId, unfinished)
     const begun = await findErasureOf(db.kysely, customerId)
     if (begun === undefined && !(await isKnown(db, customerId))) {
-      const none = { runs: 0, tickets: 0, experiences: 0, unfinished: { runs: [], escalations: [] } }
+      const none = {
+        runs: 0,
+        tickets: 0,
+        experiences: 0,
+        unfinished: { runs: [], escalations: [] },
+      }
       return { erasureId: null, ...none, takenAway, receipt: null }
     }
     const erasure = begun ?? (await begin(context, customerId, reason))
