@@ -91,7 +91,7 @@ function outcomeOf(execution: RecordRow, reply: RecordRow | null, { text }: With
 }
 
 /** A value in a few words: `state: failed, amount: 49.00 USD`. */
-export function summaryOf(value: Json, maxLength: number): string {
+function summaryOf(value: Json, maxLength: number): string {
   if (value === null) return ''
   if (!isJsonObject(value)) return oneLine(wordOf(value), maxLength)
   const members = Object.entries(value).filter(([, member]) => member !== null)

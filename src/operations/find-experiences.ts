@@ -14,7 +14,7 @@ import {
 } from '../learning/experience-rank.ts'
 
 /** An index that finds less of what is there is not used. */
-export const leastRecall = 0.95
+const leastRecall = 0.95
 
 /** How many of the nearest are looked at, until they decide. */
 const batches = [64, 256, 1_024, 4_096] as const

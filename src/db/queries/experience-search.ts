@@ -12,7 +12,7 @@ export interface ExperienceSearch extends ExperienceFilter {
 }
 
 /** Up to so many are compared one by one: beyond, an index is as good and faster. */
-export const comparedOneByOne = 10_000
+const comparedOneByOne = 10_000
 
 /** Whether more match than are compared one by one; it stops counting there. */
 export async function hasManyExperiences(db: TenantDb, filter: ExperienceFilter): Promise<boolean> {

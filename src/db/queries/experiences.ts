@@ -159,7 +159,7 @@ export async function addUses(db: Db, uses: ReadonlyMap<string, number>, at: Dat
 }
 
 // The JSON column is written only by this service, from values of the type that it is read as.
-export function toExperience(row: Selectable<ExperiencesTable>): Experience {
+function toExperience(row: Selectable<ExperiencesTable>): Experience {
   return {
     id: row.id as Id<'experience'>,
     agentId: row.agent_id,
