@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { holdExperiences } from '../../src/db/queries/experience-pruning.ts'
 import { learnOnce } from '../../src/operations/experience-chore.ts'
+import { expireRuns } from '../../src/operations/expire-runs.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { callerOf } from '../support/caller.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -183,4 +184,15 @@ describe('pruning', () => {
     })
     expect(items.filter(({ action }) => action === 'experiences.pruned')).toHaveLength(1)
   })
+})
+
+it('retention takes what is older, of agents and of runs', async () => {
+  ahead = 401 * dayMs
+  await operations.setRetention.invoke(app, admin, { days: 90 })
+  const young = await record({ situation: 'just now' })
+  expect((await list()).length).toBeGreaterThan(2)
+
+  await expireRuns(app, 'default')
+
+  expect((await list()).map(({ id }) => id)).toEqual([young.id])
 })
