@@ -13,6 +13,7 @@ import { insertEmbeddingModels } from './db/queries/embedding-models.ts'
 import { countUnattended, listFigures } from './db/queries/health.ts'
 import { createServerClock } from './db/server-clock.ts'
 import { serviceVersion } from './db/service-version.ts'
+import { UseCounts } from './db/use-counts.ts'
 import { registerWorker, type Worker } from './db/workers.ts'
 import type { CheckpointKey } from './domain/checkpoint.ts'
 import { ServiceError } from './domain/errors.ts'
@@ -49,6 +50,8 @@ export interface AppContext extends AsyncDisposable {
   readonly plans: PlanCache
   readonly clock: Clock
   readonly worker: Worker
+  /** Counts what was shown, after the answer. */
+  readonly useCounts: UseCounts
   readonly log: Logger
   /** Absent: nothing is counted. */
   readonly meter?: Meter
@@ -165,6 +168,7 @@ async function wireContext(
     ? withWarnings(options.replyModel, log)
     : await hostedReplyModel(config, clock, log)
   const worker = await registerWorker(database, clock, log)
+  const useCounts = new UseCounts(database, clock, log)
   const oidc = config.access?.oidc
   const tokens = oidc && createTokenReader(oidc, { log })
   const { meter } = options
@@ -184,6 +188,7 @@ async function wireContext(
     plans: createPlanCache(),
     clock,
     worker,
+    useCounts,
     log,
     audit: {
       ...config.audit,
@@ -196,6 +201,7 @@ async function wireContext(
       await using _embedders = embedders
       using _tokens = tokens
       await using _tracer = opened
+      await using _useCounts = useCounts
       await worker[Symbol.asyncDispose]()
     },
   }

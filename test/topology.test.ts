@@ -11,6 +11,7 @@ const effects = [
   'diff',
   'executor',
   'simulation',
+  'learning',
   'openai',
   'reply',
   'search',
@@ -35,6 +36,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   diff: ['domain'],
   executor: ['domain', 'logger.ts'],
   telemetry: ['domain', 'config', 'executor/ports.ts'],
+  learning: ['domain'],
   simulation: ['domain', 'executor'],
   openai: ['domain', 'config'],
   outbound: [],
@@ -42,7 +44,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   reply: ['domain', 'logger.ts', 'openai'],
   search: ['domain', 'logger.ts', 'openai'],
   webhooks: ['domain', 'config', 'outbound'],
-  db: [...foundations, 'executor/ports.ts'],
+  db: [...foundations, 'executor/ports.ts', 'learning'],
   'db/migrate.ts': ['migrations'],
   // Builds the concrete parts, the tools of the demo among them, and hands them to the operations.
   'context.ts': [...foundations, ...effects, 'tool-sources', 'seeds'],
@@ -242,7 +244,10 @@ function purePaths(files: readonly File[]): ReadonlySet<string> {
     for (const found of file.imports) if (!found.isTypeOnly) add(targetOf(file, found))
   }
   for (const { path } of files) {
-    if (/^src\/(domain|checks|diff|simulation)\//.test(path) || pureExecutorFiles.includes(path))
+    if (
+      /^src\/(domain|checks|diff|simulation|learning)\//.test(path) ||
+      pureExecutorFiles.includes(path)
+    )
       add(path)
   }
   return pure

@@ -10,6 +10,7 @@ import { embeddingCommands } from './embedding-commands.ts'
 import { erasureCommands } from './erasure-commands.ts'
 import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
+import { experienceCommands } from './experience-commands.ts'
 import { exportProcedures } from './export-command.ts'
 import { insights } from './insights-command.ts'
 import { mcp } from './mcp-command.ts'
@@ -52,6 +53,7 @@ export const commands: readonly Command[] = [
   ...auditCommands,
   ...erasureCommands,
   ...webhookCommands,
+  ...experienceCommands,
   serve,
   worker,
   mcp,

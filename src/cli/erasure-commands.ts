@@ -42,15 +42,16 @@ function eraseScreen(
   output: Awaited<ReturnType<typeof eraseCustomer.invoke>>,
   isDryRun: boolean,
 ): string {
-  const { erasureId, runs, tickets, unfinished, takenAway, receipt } = output
+  const { erasureId, runs, tickets, experiences, unfinished, takenAway, receipt } = output
   const inTheWay = [...unfinished.runs, ...unfinished.escalations]
-  if (erasureId === null && runs + tickets + inTheWay.length === 0) {
+  if (erasureId === null && runs + tickets + experiences + inTheWay.length === 0) {
     return terminal.wrap(
       'Nothing was found of that customer, so nothing was erased or written down. Check the id; runs that were started without a customerId are not found.',
       0,
     )
   }
-  const what = `${countText(runs, 'run')} and ${countText(tickets, 'ticket')} that nothing ran for`
+  const ran = `${countText(runs, 'run')} and ${countText(tickets, 'ticket')} that nothing ran for`
+  const what = experiences === 0 ? ran : `${ran}; ${countText(experiences, 'experience')} of agents`
   const left =
     takenAway === 0
       ? []

@@ -27,6 +27,13 @@ import type {
   WorkersTable,
 } from './rows/executions.ts'
 import type {
+  ExperienceCursorsTable,
+  ExperienceEmbeddingsTable,
+  ExperienceHoldsTable,
+  ExperienceRecallsTable,
+  ExperiencesTable,
+} from './rows/experiences.ts'
+import type {
   ActivationSchedulesTable,
   ActivationsTable,
   BacktestRunsTable,
@@ -95,6 +102,11 @@ export interface Tables {
   webhooks: WebhooksTable
   webhook_secrets: WebhookSecretsTable
   webhook_deliveries: WebhookDeliveriesTable
+  experiences: ExperiencesTable
+  experience_embeddings: ExperienceEmbeddingsTable
+  experience_recalls: ExperienceRecallsTable
+  experience_holds: ExperienceHoldsTable
+  experience_cursors: ExperienceCursorsTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable

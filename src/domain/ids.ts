@@ -22,6 +22,7 @@ const prefixes = {
   request: 'req',
   webhook: 'whk',
   delivery: 'dlv',
+  experience: 'exp',
 } as const
 
 export type IdKind = keyof typeof prefixes

@@ -87,6 +87,12 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   listWebhookDeliveries: 'GET /webhooks/{webhookId}/deliveries',
   replayWebhookDelivery: 'POST /deliveries/{deliveryId}/replay',
 
+  listExperiences: 'GET /experiences',
+  recordExperience: 'POST /experiences',
+  retrieveExperiences: 'POST /experiences/retrieve',
+  getExperience: 'GET /experiences/{experienceId}',
+  pruneExperiences: 'POST /experiences/prune',
+
   listAuditEvents: 'GET /audit/events',
   verifyAudit: 'POST /audit/verify',
   sealExecutions: 'POST /audit/seal',

@@ -1,6 +1,7 @@
 import { operations } from '../operations/registry.ts'
 import { type AgentTool, agentTool } from './agent-tool.ts'
 import { escalationForModel, escalationWithRun, runForModel } from './confidential.ts'
+import { tellExperiences, tellRecorded } from './tell-experiences.ts'
 import {
   tellEscalation,
   tellEscalations,
@@ -116,5 +117,19 @@ export const agentTools: readonly AgentTool[] = [
       return { escalation: escalationWithRun(escalation, shown), run: shown }
     },
     tell: tellEscalation,
+  }),
+  agentTool({
+    operation: operations.retrieveExperiences,
+    title: 'Find how it was done before',
+    description: `Finds how situations like this one were met before: the steps, and what came of them. They are your own experiences; \`agentIds\` names others, \`executor\` those of approved runs. Use them as a start, and adapt them. ${asData}`,
+    annotations: { readOnlyHint: true, idempotentHint: false, openWorldHint: false },
+    tell: tellExperiences,
+  }),
+  agentTool({
+    operation: operations.recordExperience,
+    title: 'Record how it was done',
+    description: `Records how you have met a situation, for the next time: what was to be done, your actions in order, and what came of them. Call it once when a task is over. Nothing goes live by it. Name no card numbers or passwords, and give \`customerId\` when it is about a customer.`,
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
+    tell: tellRecorded,
   }),
 ]

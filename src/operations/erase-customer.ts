@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { TenantDb } from '../db/connect.ts'
 import {
   countErasable,
+  countExperiencesOf,
   countTakenAway,
   findErasureOf,
   finishErasure,
@@ -23,7 +24,7 @@ const namedUnfinished = 20
 
 /**
  * Erases what a customer's runs and tickets hold about them, for ever: each run is sealed, then its values go and their
- * digests stay. Refused while a run of the customer goes on or an escalation is open. It goes in batches, and may be
+ * digests stay. What was experienced with them is deleted. Refused while a run of the customer goes on or an escalation is open. It goes in batches, and may be
  * repeated: one that was cut off is carried on.
  *
  * @see docs/erasure.md
@@ -49,6 +50,11 @@ export const eraseCustomer = defineOperation({
       .describe('null for a dry run, and when nothing was found of the customer'),
     runs: z.int().describe('Runs that were erased, or would be, with those that they have called'),
     tickets: z.int().describe('The same of tickets that no playbook fitted'),
+    experiences: z
+      .int()
+      .describe(
+        'Experiences that name the customer, besides those of the runs, which go with them',
+      ),
     unfinished: z
       .object({ runs: z.array(z.string()), escalations: z.array(z.string()) })
       .describe('Of a dry run: what is in the way'),
@@ -84,7 +90,12 @@ export const eraseCustomer = defineOperation({
     refuseUnfinished(customerId, unfinished)
     const begun = await findErasureOf(db.kysely, customerId)
     if (begun === undefined && !(await isKnown(db, customerId))) {
-      const none = { runs: 0, tickets: 0, unfinished: { runs: [], escalations: [] } }
+      const none = {
+        runs: 0,
+        tickets: 0,
+        experiences: 0,
+        unfinished: { runs: [], escalations: [] },
+      }
       return { erasureId: null, ...none, takenAway, receipt: null }
     }
     const erasure = begun ?? (await begin(context, customerId, reason))
@@ -99,19 +110,21 @@ export const eraseCustomer = defineOperation({
     refuseUnfinished(customerId, await listUnfinished(db.kysely, customerId, namedUnfinished))
     const done = await db.kysely.transaction().execute(async (transaction) => {
       const last = await lockErasure(transaction, erasure.id, { isWaiting: true })
-      if (last === undefined) return erasure
+      if (last === undefined) return { ...erasure, experiences: 0 }
+      const experiences = await countExperiencesOf(transaction, { customerId })
       const { principal, origin } = caller
       await finishErasure(transaction, erasure.id, customerId, {
         principal,
         origin,
         at: app.clock.now(),
       })
-      return last
+      return { ...last, experiences }
     })
     return {
       erasureId: erasure.id,
       runs: done.runCount,
       tickets: done.ticketCount,
+      experiences: done.experiences,
       unfinished: { runs: [], escalations: [] },
       takenAway,
       receipt: erasure.customerSalt,
@@ -121,8 +134,8 @@ export const eraseCustomer = defineOperation({
 
 /** Whether anything is stored under the id: a mistyped one leaves no event and no receipt that somebody would keep as proof. */
 async function isKnown(db: TenantDb, customerId: string): Promise<boolean> {
-  const { runs, tickets } = await countErasable(db.kysely, { customerId })
-  return runs + tickets > 0 || (await hasCounters(db.kysely, customerId))
+  const { runs, tickets, experiences } = await countErasable(db.kysely, { customerId })
+  return runs + tickets + experiences > 0 || (await hasCounters(db.kysely, customerId))
 }
 
 function refuseUnfinished(

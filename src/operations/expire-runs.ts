@@ -1,5 +1,6 @@
 import type { AppContext } from '../context.ts'
 import {
+  countExperiencesOf,
   findRetention,
   finishErasure,
   hasOldCounters,
@@ -42,7 +43,10 @@ export async function expireRuns(
     if (done === undefined) break
     erased += done.runs + done.tickets
   }
-  if (await hasOldCounters(kysely, subject.endedBefore)) await retentionOf(app, tenantId, days)
+  const isMore =
+    (await hasOldCounters(kysely, subject.endedBefore)) ||
+    (await countExperiencesOf(kysely, subject)) > 0
+  if (isMore) await retentionOf(app, tenantId, days)
   const running = await findRetention(kysely)
   if (running === undefined) return erased
   await kysely.transaction().execute(async (transaction) => {

@@ -2,12 +2,18 @@ import { insertAuditEvent } from '../db/queries/audit.ts'
 import { hasRecentRead } from '../db/queries/reads.ts'
 import type { OperationContext } from './define.ts'
 
-/** What was read: one run or escalation, or a list of the whole tenant. */
+/** What was read: one run, escalation or experience, or a list of the whole tenant. */
 export type Read =
   | { readonly action: 'execution.read'; readonly entityKind: 'execution'; readonly id: string }
   | { readonly action: 'escalation.read'; readonly entityKind: 'escalation'; readonly id: string }
+  | { readonly action: 'experience.read'; readonly entityKind: 'experience'; readonly id: string }
   | {
-      readonly action: 'executions.listed' | 'escalations.listed' | 'waiting_steps.listed'
+      readonly action:
+        | 'executions.listed'
+        | 'escalations.listed'
+        | 'waiting_steps.listed'
+        | 'experiences.listed'
+        | 'experiences.retrieved'
       readonly entityKind: 'tenant'
     }
 

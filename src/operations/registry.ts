@@ -33,6 +33,7 @@ import { getCalendar } from './get-calendar.ts'
 import { getEmbeddings } from './get-embeddings.ts'
 import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
+import { getExperience } from './get-experience.ts'
 import { getInsights } from './get-insights.ts'
 import { getProcedure } from './get-procedure.ts'
 import { getRetention } from './get-retention.ts'
@@ -42,6 +43,7 @@ import { listAuditEvents } from './list-audit-events.ts'
 import { listBacktests } from './list-backtests.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
+import { listExperiences } from './list-experiences.ts'
 import { listKeys } from './list-keys.ts'
 import { listPrincipals } from './list-principals.ts'
 import { listProcedures } from './list-procedures.ts'
@@ -53,12 +55,15 @@ import { listWebhookDeliveries } from './list-webhook-deliveries.ts'
 import { listWebhooks } from './list-webhooks.ts'
 import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
+import { pruneExperiences } from './prune-experiences.ts'
+import { recordExperience } from './record-experience.ts'
 import { replayExecution } from './replay-execution.ts'
 import { replayWebhook } from './replay-webhook.ts'
 import { replayWebhookDelivery } from './replay-webhook-delivery.ts'
 import { resolveEscalation } from './resolve-escalation.ts'
 import { resolveTicket } from './resolve-ticket.ts'
 import { resumeExecution } from './resume-execution.ts'
+import { retrieveExperiences } from './retrieve-experiences.ts'
 import { reviewVersion } from './review-version.ts'
 import { revokeKey } from './revoke-key.ts'
 import { rollBackProcedure } from './roll-back-procedure.ts'
@@ -161,4 +166,9 @@ export const operations = {
   replayWebhookDelivery,
   replayWebhook,
   testWebhook,
+  recordExperience,
+  retrieveExperiences,
+  listExperiences,
+  getExperience,
+  pruneExperiences,
 } as const

@@ -24,6 +24,7 @@ export const backtestId = idOf('backtest', 'bkt_…')
 export const scheduleId = idOf('schedule', 'sch_…')
 export const webhookId = idOf('webhook', 'whk_…')
 export const deliveryId = idOf('delivery', 'dlv_…')
+export const experienceId = idOf('experience', 'exp_…')
 
 export const acknowledge = z
   .array(z.string().min(1).max(200))
@@ -109,7 +110,14 @@ export const reason = z.custom<Reason | null>().meta({
 })
 
 function idOf<
-  K extends 'execution' | 'escalation' | 'backtest' | 'schedule' | 'webhook' | 'delivery',
+  K extends
+    | 'execution'
+    | 'escalation'
+    | 'backtest'
+    | 'schedule'
+    | 'webhook'
+    | 'delivery'
+    | 'experience',
 >(kind: K, example: string): z.ZodType<Id<K>> {
   return z
     .custom<Id<K>>(

@@ -5,6 +5,7 @@ import { lookAfterAudit } from './audit-chore.ts'
 import { carryOnOne, claimWork, takeFromTheGone } from './carry-out.ts'
 import type { CarriedOut } from './carry-out-schedules.ts'
 import { doChores } from './chores.ts'
+import { lookAfterExperiences } from './experience-chore.ts'
 import { pause } from './pause.ts'
 import { lookAfterRetention } from './retention-chore.ts'
 import { lookAfterWebhooks } from './webhook-chore.ts'
@@ -175,6 +176,7 @@ export function startWorking(
     lookAfterAudit(app, stopping.signal),
     lookAfterRetention(app, stopping.signal),
     lookAfterWebhooks(app, stopping.signal),
+    lookAfterExperiences(app, stopping.signal),
   ])
   return {
     async stop(graceMs = 10_000) {

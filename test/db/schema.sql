@@ -295,6 +295,7 @@ TABLE erased_records
   CONSTRAINT erased_records_tenant_id_event_id_fkey FOREIGN KEY (tenant_id, event_id) REFERENCES audit_events(tenant_id, id) DEFERRABLE INITIALLY DEFERRED
   CONSTRAINT erased_records_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE TRIGGER erased_records_forget_answers AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_answers()
+  CREATE TRIGGER erased_records_forget_experiences AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_experience_of_run()
   CREATE TRIGGER erased_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -487,6 +488,122 @@ TABLE executions WITH (fillfactor=80)
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, cancel_requested_at, pause_requested_at, status, revision, outcome, reason, result, conditions, ended_at, wake_at, pauses) TO stepwarden_app
   GRANT SELECT (tenant_id, id, started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, ended_at, wake_at) TO stepwarden_system
   GRANT UPDATE (started_at, fence, take_over_count, worker_id, pause_requested_at, status, revision, wake_at) TO stepwarden_system
+
+TABLE experience_cursors
+  tenant_id text COLLATE "C" NOT NULL
+  seal_number integer NOT NULL DEFAULT 0
+  position integer NOT NULL DEFAULT 0
+  pruned_at timestamp(3) with time zone
+  CONSTRAINT experience_cursors_pkey PRIMARY KEY (tenant_id)
+  CONSTRAINT experience_cursors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (seal_number, position, pruned_at) TO stepwarden_app
+  GRANT SELECT TO stepwarden_system
+
+TABLE experience_embeddings
+  tenant_id text COLLATE "C" NOT NULL
+  model text COLLATE "C" NOT NULL
+  experience_id text COLLATE "C" NOT NULL
+  text_hash text COLLATE "C" NOT NULL
+  embedding vector NOT NULL
+  dimensions integer NOT NULL GENERATED AS vector_dims(embedding)
+  CONSTRAINT experience_embeddings_embedding_check CHECK (((vector_dims(embedding) >= 1) AND (vector_dims(embedding) <= 4096)))
+  CONSTRAINT experience_embeddings_model_dimensions_fkey FOREIGN KEY (model, dimensions) REFERENCES embedding_models(name, dimensions)
+  CONSTRAINT experience_embeddings_pkey PRIMARY KEY (tenant_id, model, experience_id)
+  CONSTRAINT experience_embeddings_tenant_id_experience_id_fkey FOREIGN KEY (tenant_id, experience_id) REFERENCES experiences(tenant_id, id) ON DELETE CASCADE
+  CREATE INDEX experience_embeddings_experience ON experience_embeddings USING btree (tenant_id, experience_id)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE experience_holds
+  tenant_id text COLLATE "C" NOT NULL
+  experience_id text COLLATE "C" NOT NULL
+  holder_id text COLLATE "C" NOT NULL
+  CONSTRAINT experience_holds_holder_id_check CHECK ((holder_id <> ''::text))
+  CONSTRAINT experience_holds_pkey PRIMARY KEY (tenant_id, experience_id, holder_id)
+  CONSTRAINT experience_holds_tenant_id_experience_id_fkey FOREIGN KEY (tenant_id, experience_id) REFERENCES experiences(tenant_id, id)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE experience_recalls
+  tenant_id text COLLATE "C" NOT NULL
+  model text COLLATE "C" NOT NULL
+  recall double precision NOT NULL
+  sample_count integer NOT NULL
+  row_count bigint NOT NULL
+  measured_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT experience_recalls_pkey PRIMARY KEY (tenant_id, model)
+  CONSTRAINT experience_recalls_recall_check CHECK (((recall >= (0)::double precision) AND (recall <= (1)::double precision)))
+  CONSTRAINT experience_recalls_row_count_check CHECK ((row_count >= 0))
+  CONSTRAINT experience_recalls_sample_count_check CHECK ((sample_count >= 1))
+  CONSTRAINT experience_recalls_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (recall, sample_count, row_count, measured_at) TO stepwarden_app
+
+TABLE experiences WITH (fillfactor=90)
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  agent_id text COLLATE "C" NOT NULL
+  situation text NOT NULL
+  situation_hash text COLLATE "C" NOT NULL
+  action_sequence jsonb NOT NULL
+  action_hash text COLLATE "C" NOT NULL
+  approach_hash text COLLATE "C" NOT NULL
+  outcome text NOT NULL
+  outcome_type text COLLATE "C" NOT NULL
+  score double precision NOT NULL DEFAULT 0
+  scored_by text COLLATE "C" NOT NULL
+  tags text[] NOT NULL DEFAULT '{}'::text[]
+  session_id text
+  customer_id text
+  execution_id text COLLATE "C"
+  recorded_by jsonb NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  use_count integer NOT NULL DEFAULT 0
+  last_used_at timestamp(3) with time zone
+  repeat_count integer NOT NULL DEFAULT 0
+  repeats_id text COLLATE "C"
+  embedded_with text COLLATE "C" NOT NULL DEFAULT ''::text
+  CONSTRAINT experiences_action_sequence_check CHECK (((jsonb_array_length(action_sequence) >= 1) AND (jsonb_array_length(action_sequence) <= 1000)))
+  CONSTRAINT experiences_agent_id_check CHECK ((agent_id <> ''::text))
+  CONSTRAINT experiences_check CHECK ((repeats_id <> id))
+  CONSTRAINT experiences_check1 CHECK (((agent_id = 'executor'::text) = (execution_id IS NOT NULL)))
+  CONSTRAINT experiences_outcome_type_check CHECK ((outcome_type = ANY (ARRAY['success'::text, 'partial_success'::text, 'failure'::text])))
+  CONSTRAINT experiences_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT experiences_repeat_count_check CHECK ((repeat_count >= 0))
+  CONSTRAINT experiences_score_check CHECK (((score >= (0)::double precision) AND (score <= (1)::double precision)))
+  CONSTRAINT experiences_scored_by_check CHECK ((scored_by = ANY (ARRAY['given'::text, 'heuristic'::text, 'model'::text])))
+  CONSTRAINT experiences_situation_check CHECK ((situation <> ''::text))
+  CONSTRAINT experiences_tags_check CHECK ((array_position(tags, NULL::text) IS NULL))
+  CONSTRAINT experiences_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT experiences_use_count_check CHECK ((use_count >= 0))
+  CREATE INDEX experiences_agent ON experiences USING btree (tenant_id, agent_id, id)
+  CREATE INDEX experiences_approach ON experiences USING btree (tenant_id, agent_id, approach_hash, outcome_type, id) WHERE (repeats_id IS NULL)
+  CREATE INDEX experiences_customer ON experiences USING btree (tenant_id, customer_id) WHERE (customer_id IS NOT NULL)
+  CREATE INDEX experiences_embedded ON experiences USING btree (tenant_id, embedded_with, id)
+  CREATE UNIQUE INDEX experiences_execution ON experiences USING btree (tenant_id, execution_id) WHERE (execution_id IS NOT NULL)
+  CREATE INDEX experiences_repeats ON experiences USING btree (tenant_id, repeats_id) WHERE (repeats_id IS NOT NULL)
+  CREATE UNIQUE INDEX experiences_same ON experiences USING btree (tenant_id, agent_id, situation_hash, action_hash, outcome_type) WHERE (execution_id IS NULL)
+  CREATE INDEX experiences_score ON experiences USING btree (tenant_id, score, id)
+  CREATE INDEX experiences_tags ON experiences USING gin (tags)
+  CREATE TRIGGER experiences_identity BEFORE UPDATE OF tenant_id, id, agent_id, situation, situation_hash, action_sequence, action_hash, approach_hash, outcome, outcome_type, score, scored_by, tags, session_id, customer_id, execution_id, recorded_by, created_at ON experiences FOR EACH ROW EXECUTE FUNCTION refuse('What was experienced never changes, its score included.')
+  CREATE TRIGGER experiences_of_erased BEFORE INSERT ON experiences FOR EACH ROW WHEN ((new.execution_id IS NOT NULL)) EXECUTE FUNCTION guard_experience()
+  CREATE TRIGGER experiences_passed_on AFTER DELETE ON experiences FOR EACH ROW WHEN ((old.repeats_id IS NULL)) EXECUTE FUNCTION pass_on_experience()
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT (tenant_id, id, agent_id, situation, situation_hash, action_sequence, action_hash, approach_hash, outcome, outcome_type, score, scored_by, tags, session_id, customer_id, execution_id, recorded_by, created_at) TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (use_count, last_used_at, repeat_count, repeats_id, embedded_with) TO stepwarden_app
+  GRANT SELECT (tenant_id, id, embedded_with) TO stepwarden_system
 
 TABLE governance
   singleton boolean NOT NULL DEFAULT true
@@ -801,9 +918,11 @@ TABLE sealed_records
   CONSTRAINT sealed_records_tenant_id_seal_number_position_key UNIQUE (tenant_id, seal_number, "position")
   CREATE INDEX sealed_records_unanswered ON sealed_records USING btree (tenant_id, execution_id) WHERE ((kind = 'run'::text) AND (NOT has_reply))
   CREATE TRIGGER sealed_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON sealed_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
+  GRANT SELECT (tenant_id, seal_number, position) TO stepwarden_system
 
 TABLE seals
   tenant_id text COLLATE "C" NOT NULL
@@ -1449,6 +1568,7 @@ AS $function$
     DECLARE
       tenant CONSTANT text := current_setting('stepwarden.tenant', true);
       erasure public.erasures;
+      forgotten integer;
     BEGIN
       SELECT * INTO erasure FROM public.erasures x
         WHERE x.tenant_id = tenant AND x.id = of_erasure AND x.ended_at IS NULL FOR UPDATE;
@@ -1461,10 +1581,17 @@ AS $function$
       IF erasure.kind = 'customer' THEN
         DELETE FROM public.limit_counters c
           WHERE c.tenant_id = tenant AND c.scope = 'customer' AND c.subject = customer;
+        forgotten := public.forget_experiences(tenant, ARRAY(
+          SELECT x.id FROM public.experiences x
+          WHERE x.tenant_id = tenant AND x.customer_id = customer ORDER BY x.id FOR UPDATE));
       ELSE
         DELETE FROM public.limit_counters c USING public.tenants t
           WHERE c.tenant_id = tenant AND c.scope = 'customer' AND t.id = tenant
             AND c.starts_at + ('1 ' || c.period)::interval < at - make_interval(days => t.retention_days);
+        PERFORM public.forget_experiences(tenant, ARRAY(
+          SELECT x.id FROM public.experiences x, public.tenants t
+          WHERE x.tenant_id = tenant AND x.execution_id IS NULL AND t.id = tenant
+            AND x.created_at < at - make_interval(days => t.retention_days) ORDER BY x.id FOR UPDATE OF x));
       END IF;
       UPDATE public.erasures x SET ended_at = at, customer_salt = NULL
         WHERE x.tenant_id = tenant AND x.id = of_erasure;
@@ -1474,7 +1601,7 @@ AS $function$
         VALUES (tenant, event_id, at, actor::jsonb ->> 'id', actor::jsonb ->> 'kind', actor, 'customer.erased',
           'erasure', of_erasure,
           jsonb_build_object('reason', erasure.reason, 'customer', erasure.customer_digest,
-            'runs', erasure.run_count, 'tickets', erasure.ticket_count)::text,
+            'runs', erasure.run_count, 'tickets', erasure.ticket_count, 'experiences', forgotten)::text,
           origin, false);
       END IF;
     END
@@ -1510,6 +1637,36 @@ AS $function$
     BEGIN
       DELETE FROM public.version_calls WHERE tenant_id = NEW.tenant_id AND version_id = NEW.id;
       RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.forget_experience_of_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      PERFORM public.forget_experiences(NEW.tenant_id, ARRAY(
+        SELECT x.id FROM public.experiences x
+        WHERE x.tenant_id = NEW.tenant_id AND x.execution_id = NEW.execution_id FOR UPDATE));
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.forget_experiences(of_tenant text, ids text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      forgotten integer;
+    BEGIN
+      DELETE FROM public.experience_holds h WHERE h.tenant_id = of_tenant AND h.experience_id = ANY (ids);
+      DELETE FROM public.experiences x WHERE x.tenant_id = of_tenant AND x.id = ANY (ids);
+      GET DIAGNOSTICS forgotten = ROW_COUNT;
+      RETURN forgotten;
     END
     $function$
   OWNER stepwarden_owner
@@ -1758,6 +1915,24 @@ AS $function$
     PERFORM public.refuse_row('executions', 'executions_sound', 'check_violation',
       'The status of an execution fits its outcome, its reason and its end.');
   END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_experience()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      IF EXISTS (
+        SELECT FROM public.erased_records r
+        WHERE r.tenant_id = NEW.tenant_id AND r.execution_id = NEW.execution_id
+      ) THEN
+        PERFORM public.refuse_row('experiences', 'experiences_of_erased', 'restrict_violation',
+          'Of a run that was erased nothing is remembered.');
+      END IF;
       RETURN NEW;
     END
     $function$
@@ -2038,6 +2213,27 @@ AS $function$
         id := id || substr(alphabet, get_byte(bytes, rest::integer) % 32 + 1, 1);
       END LOOP;
       RETURN 'aud_' || id;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.pass_on_experience()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      next_id text;
+    BEGIN
+      SELECT min(x.id) INTO next_id FROM public.experiences x
+        WHERE x.tenant_id = OLD.tenant_id AND x.repeats_id = OLD.id;
+      IF next_id IS NOT NULL THEN
+        UPDATE public.experiences x
+          SET repeats_id = CASE WHEN x.id = next_id THEN NULL ELSE next_id END,
+            repeat_count = CASE WHEN x.id = next_id THEN x.repeat_count + OLD.repeat_count ELSE x.repeat_count END
+          WHERE x.tenant_id = OLD.tenant_id AND x.repeats_id = OLD.id;
+      END IF;
+      RETURN NULL;
     END
     $function$
   OWNER stepwarden_owner
@@ -2377,6 +2573,31 @@ AS $function$
         AND (last.seq IS NULL OR h.seq - last.seq >= after_events
           OR last.at < clock_timestamp() - after_time)
       ORDER BY h.tenant_id
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.tenants_to_learn(needed text, pruned_before timestamp with time zone)
+ RETURNS TABLE(tenant_id text, has_runs boolean, lacks_vectors boolean, is_pruning_due boolean)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT * FROM (
+        SELECT t.id,
+          EXISTS (
+            SELECT FROM public.sealed_records r
+            WHERE r.tenant_id = t.id
+              AND (r.seal_number, r.position) > (coalesce(c.seal_number, 0), coalesce(c.position, 0))) AS has_runs,
+          EXISTS (
+            SELECT FROM public.experiences x WHERE x.tenant_id = t.id AND x.embedded_with < needed)
+          OR EXISTS (
+            SELECT FROM public.experiences x WHERE x.tenant_id = t.id AND x.embedded_with > needed) AS lacks_vectors,
+          (c.pruned_at IS NULL OR c.pruned_at < pruned_before)
+            AND EXISTS (SELECT FROM public.experiences x WHERE x.tenant_id = t.id) AS is_pruning_due
+        FROM public.tenants t LEFT JOIN public.experience_cursors c ON c.tenant_id = t.id
+      ) s
+      WHERE s.has_runs OR s.lacks_vectors OR s.is_pruning_due
+      ORDER BY s.id
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 

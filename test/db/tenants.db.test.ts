@@ -382,6 +382,43 @@ async function fill(tenant: string): Promise<void> {
       ungoverned: false,
     })
     .execute()
+  await kysely
+    .insertInto('experiences')
+    .values({
+      ...kept,
+      id: 'exp',
+      agent_id: 'bot',
+      situation: 'A refund',
+      situation_hash: 'h',
+      action_sequence: '[{}]',
+      action_hash: 'h',
+      approach_hash: 'h',
+      outcome: 'Done',
+      outcome_type: 'success',
+      scored_by: 'given',
+      recorded_by: '{}',
+    })
+    .execute()
+  await kysely
+    .insertInto('experience_embeddings')
+    .values({ ...own, model: 'fake', experience_id: 'exp', text_hash: 'h', embedding: '[1,0]' })
+    .execute()
+  await kysely
+    .insertInto('experience_recalls')
+    .values({
+      ...own,
+      model: 'fake',
+      recall: 1,
+      sample_count: 1,
+      row_count: 1,
+      measured_at: exampleAt,
+    })
+    .execute()
+  await kysely
+    .insertInto('experience_holds')
+    .values({ ...own, experience_id: 'exp', holder_id: 'prp' })
+    .execute()
+  await kysely.insertInto('experience_cursors').values(own).execute()
   // Only erasure writes these.
   await db.asOwner(tenant, async (client) => {
     await client.query(`INSERT INTO erased_records VALUES ($1, $2, '{}', now(), 'era', 'aud')`, [
@@ -542,6 +579,7 @@ describe('every table', () => {
         'release_executions',
         'tenant_ids',
         'tenants_to_checkpoint',
+        'tenants_to_learn',
         'tenants_to_seal',
         'tenants_with_retention',
         'unsettled_switches',

@@ -19,6 +19,9 @@ const acts = {
   'review, and decide what serves': ['approver', 'admin'],
   'read executions': roles,
   'read figures': roles,
+  'record and find experiences': ['agent', 'admin'],
+  'prune experiences': ['author', 'approver', 'admin'],
+  'read experiences': ['agent', 'admin', 'auditor'],
   'keys, settings, tools': ['admin'],
   'read the audit log, and have it sealed and signed': ['admin', 'auditor'],
   'verify the audit, and take evidence away': ['auditor'],
@@ -106,6 +109,11 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   replayWebhookDelivery: 'keys, settings, tools',
   replayWebhook: 'keys, settings, tools',
   testWebhook: 'keys, settings, tools',
+  recordExperience: 'record and find experiences',
+  retrieveExperiences: 'record and find experiences',
+  listExperiences: 'read experiences',
+  getExperience: 'read experiences',
+  pruneExperiences: 'prune experiences',
 }
 
 /** The code of what it failed with, or `done`. */

@@ -20,6 +20,10 @@ const definition = (key: string) => ({
 })
 const first = (n: Names) => ({ procedureKey: n.procedureKey, versionNumber: 1 })
 const draft = (n: Names) => ({ procedureKey: n.procedureKey, versionNumber: 2 })
+const experience = {
+  ...{ situation: 'An account', outcome: 'Done', outcomeType: 'success' },
+  actionSequence: [{ tool: 'look' }],
+}
 const digest = 'a'.repeat(64)
 const reason = 'Because.'
 const later = new Date(now + 3_600_000).toISOString()
@@ -170,6 +174,20 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   ],
   replayWebhookDelivery: (n) => [{ deliveryId: n.deliveryId }],
   deleteWebhook: (n) => [{ webhookId: n.webhookId }],
+  recordExperience: (n) => [
+    { ...experience, agentId: n.agentId, sessionId: n.sessionId, customerId: n.customerId },
+  ],
+  retrieveExperiences: (n) => [
+    { situation: 'An account', agentIds: [n.agentId], outcomeType: 'all', minSimilarity: 0 },
+  ],
+  listExperiences: (n) => [
+    { agentId: n.agentId },
+    { sessionId: n.sessionId },
+    { executionId: n.executionId },
+    { cursor: n.experienceId },
+  ],
+  pruneExperiences: (n) => [{ agentId: n.agentId, dryRun: true, belowScore: 1 }],
+  getExperience: (n) => [{ experienceId: n.experienceId }],
 }
 
 /** Operations that write nothing, or nothing but that they were asked. */

@@ -286,7 +286,7 @@ describe('a request', () => {
   it('is answered where whoever mounts the door has read it', async () => {
     const client = await connectHttp(reading, key)
 
-    expect((await client.listTools()).tools).toHaveLength(10)
+    expect((await client.listTools()).tools).toHaveLength(12)
   })
 })
 

@@ -67,6 +67,7 @@ describe('erasing a customer', () => {
       erasureId: null,
       runs: 3,
       tickets: 1,
+      experiences: 0,
       unfinished: { runs: [], escalations: [] },
       takenAway: 0,
       receipt: null,
@@ -93,7 +94,10 @@ describe('erasing a customer', () => {
       .where('action', '=', 'customer.erased')
       .executeTakeFirstOrThrow()
     const customer = customerDigest(String(done.receipt), `C-${mark}`)
-    expect(JSON.parse(last.details)).toEqual({ reason: 'asked for', customer, runs: 3, tickets: 1 })
+    expect(JSON.parse(last.details)).toEqual({
+      ...{ reason: 'asked for', customer, runs: 3, tickets: 1 },
+      experiences: 0,
+    })
     expect(last.actor_id).toBe('adam')
   })
 

@@ -29,6 +29,9 @@ export interface Names {
   readonly requester: string
   readonly webhookId: string
   readonly deliveryId: string
+  readonly experienceId: string
+  readonly agentId: string
+  readonly sessionId: string
 }
 
 /** A tool that fails, so that its runs escalate. */
@@ -112,6 +115,13 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
   const calendar = { weekdays: [1, 2], holidays: ['2026-12-24'] }
   await operations.setCalendar.invoke(app, caller, { calendar })
   await operations.sealExecutions.invoke(app, caller, {})
+  const [agentId, sessionId] = [`${mark}-agent`, `${mark}-session`]
+  const { experience } = await operations.recordExperience.invoke(app, caller, {
+    ...{ agentId, sessionId, customerId: `${mark}-customer`, tags: [mark] },
+    situation: 'An account',
+    actionSequence: [{ tool: 'look' }],
+    ...{ outcome: mark, outcomeType: 'success', score: 0.9 },
+  })
   const { items } = await operations.listEscalations.invoke(app, caller, {})
   const [escalation] = items
   if (escalation === undefined) throw new Error('the run that fails has escalated')
@@ -121,6 +131,7 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     ...{ customerId: `${mark}-customer`, ticketId: `${mark}-ticket` },
     ...{ idempotencyKey: `${mark}-start-RESOLVES`, requester: `${mark}-root` },
     ...{ webhookId, deliveryId },
+    ...{ experienceId: experience.id, agentId, sessionId },
   }
 }
 
@@ -149,6 +160,9 @@ export function neverNamed(names: Names, mark: string): Names {
     requester: behind(names.requester),
     webhookId: behind(names.webhookId),
     deliveryId: behind(names.deliveryId),
+    experienceId: behind(names.experienceId),
+    agentId: behind(names.agentId),
+    sessionId: behind(names.sessionId),
   }
 }
 

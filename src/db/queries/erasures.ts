@@ -153,18 +153,35 @@ export async function countTakenAway(db: Db): Promise<number> {
   return Number(n)
 }
 
-/** How many runs and tickets an erasure would erase. It looks at all runs. */
+/** Experiences of no run that name the customer, or are as old: those of runs go with these. */
+export async function countExperiencesOf(db: Db, subject: ErasureSubject): Promise<number> {
+  const own = db.selectFrom('experiences').where('execution_id', 'is', null)
+  const some =
+    'customerId' in subject
+      ? own.where('customer_id', '=', subject.customerId)
+      : own.where('created_at', '<', subject.endedBefore)
+  const { n } = await some
+    .select(({ fn }) => fn.countAll<number>().as('n'))
+    .executeTakeFirstOrThrow()
+  return Number(n)
+}
+
+/** How many runs, tickets and experiences that name the customer an erasure would erase. It looks at all runs. */
 export async function countErasable(
   db: Db,
   subject: ErasureSubject,
-): Promise<{ readonly runs: number; readonly tickets: number }> {
+): Promise<{ readonly runs: number; readonly tickets: number; readonly experiences: number }> {
   const runs = await runsOf(db, subject)
     .select(({ fn }) => fn.countAll<number>().as('n'))
     .executeTakeFirstOrThrow()
   const tickets = await ticketsOf(db, subject)
     .select(({ fn }) => fn.countAll<number>().as('n'))
     .executeTakeFirstOrThrow()
-  return { runs: Number(runs.n), tickets: Number(tickets.n) }
+  return {
+    runs: Number(runs.n),
+    tickets: Number(tickets.n),
+    experiences: await countExperiencesOf(db, subject),
+  }
 }
 
 function runsOf(db: Db, subject: ErasureSubject) {
