@@ -14,6 +14,7 @@ const effects = [
   'openai',
   'reply',
   'search',
+  'learning',
   'webhooks',
   'db',
 ]
@@ -39,6 +40,7 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'tool-sources': ['domain', 'config', 'documents', 'outbound'],
   reply: ['domain', 'logger.ts', 'openai'],
   search: ['domain', 'logger.ts', 'openai'],
+  learning: ['domain', 'openai', 'search'],
   webhooks: ['domain', 'config', 'outbound'],
   db: [...foundations, 'executor/ports.ts'],
   'db/migrate.ts': ['migrations'],
