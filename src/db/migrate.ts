@@ -28,6 +28,7 @@ import * as erasure from '../../migrations/0026-erasure.ts'
 import * as guardsHold from '../../migrations/0027-guards-hold.ts'
 import * as issuedPrincipals from '../../migrations/0028-issued-principals.ts'
 import * as webhooks from '../../migrations/0029-webhooks.ts'
+import * as lessons from '../../migrations/0031-lessons.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -72,6 +73,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0027-guards-hold': guardsHold,
     '0028-issued-principals': issuedPrincipals,
     '0029-webhooks': webhooks,
+    '0031-lessons': lessons,
   }),
 )
 

@@ -26,6 +26,7 @@ import type {
   StepExecutionsTable,
   WorkersTable,
 } from './rows/executions.ts'
+import type { LessonSetsTable, LessonShowingsTable, LessonsTable } from './rows/lessons.ts'
 import type {
   ActivationSchedulesTable,
   ActivationsTable,
@@ -95,6 +96,9 @@ export interface Tables {
   webhooks: WebhooksTable
   webhook_secrets: WebhookSecretsTable
   webhook_deliveries: WebhookDeliveriesTable
+  lesson_sets: LessonSetsTable
+  lessons: LessonsTable
+  lesson_showings: LessonShowingsTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable

@@ -4,6 +4,7 @@ import { doors } from './error-entries/doors.ts'
 import type { ErrorEntry, ErrorKind } from './error-entries/entry.ts'
 import { executions } from './error-entries/executions.ts'
 import { governance } from './error-entries/governance.ts'
+import { lessons } from './error-entries/lessons.ts'
 import { procedures } from './error-entries/procedures.ts'
 import { webhooks } from './error-entries/webhooks.ts'
 
@@ -21,6 +22,7 @@ const registry = {
   ...deployment,
   ...doors,
   ...webhooks,
+  ...lessons,
 }
 
 export type ErrorCode = keyof typeof registry

@@ -22,6 +22,8 @@ const prefixes = {
   request: 'req',
   webhook: 'whk',
   delivery: 'dlv',
+  lesson: 'les',
+  showing: 'shw',
 } as const
 
 export type IdKind = keyof typeof prefixes

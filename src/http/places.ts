@@ -87,6 +87,17 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   listWebhookDeliveries: 'GET /webhooks/{webhookId}/deliveries',
   replayWebhookDelivery: 'POST /deliveries/{deliveryId}/replay',
 
+  listLessons: 'GET /lessons',
+  getLessons: 'GET /lessons/{taskTag}',
+  showLessons: 'POST /lessons/{taskTag}/show',
+  curateLessons: 'POST /lessons/{taskTag}/curate',
+  creditLessons: 'POST /lesson-showings/{showingId}/credit',
+  addLesson: 'POST /lessons/{taskTag}/lines',
+  editLesson: 'PATCH /lesson-lines/{lessonId}',
+  removeLesson: 'DELETE /lesson-lines/{lessonId}',
+  importLessons: 'POST /lessons/{taskTag}/import',
+  exportLessons: 'POST /lessons/{taskTag}/export',
+
   listAuditEvents: 'GET /audit/events',
   verifyAudit: 'POST /audit/verify',
   sealExecutions: 'POST /audit/seal',

@@ -50,6 +50,7 @@ export interface AuditEntry {
     | 'principal'
     | 'key'
     | 'webhook'
+    | 'lesson'
   readonly entityId: string
   /** Hashes of what was there before and after, where that has one. */
   readonly beforeHash?: string

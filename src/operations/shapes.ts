@@ -24,6 +24,8 @@ export const backtestId = idOf('backtest', 'bkt_…')
 export const scheduleId = idOf('schedule', 'sch_…')
 export const webhookId = idOf('webhook', 'whk_…')
 export const deliveryId = idOf('delivery', 'dlv_…')
+export const lessonId = idOf('lesson', 'les_…')
+export const showingId = idOf('showing', 'shw_…')
 
 export const acknowledge = z
   .array(z.string().min(1).max(200))
@@ -92,7 +94,15 @@ export const reason = z.custom<Reason | null>().meta({
 })
 
 function idOf<
-  K extends 'execution' | 'escalation' | 'backtest' | 'schedule' | 'webhook' | 'delivery',
+  K extends
+    | 'execution'
+    | 'escalation'
+    | 'backtest'
+    | 'schedule'
+    | 'webhook'
+    | 'delivery'
+    | 'lesson'
+    | 'showing',
 >(kind: K, example: string): z.ZodType<Id<K>> {
   return z
     .custom<Id<K>>(

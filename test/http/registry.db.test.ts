@@ -68,6 +68,13 @@ const nowhere: Readonly<Record<string, unknown>> = {
   answer: 1,
   calendar: { timeZone: 'Europe/Berlin' },
   roles,
+  taskTag: 'nothing/learned here',
+  lessonId: 'les_000000000000000000000',
+  showingId: 'shw_000000000000000000000',
+  kind: 'helpful',
+  content: 'Worked well: asked first',
+  lessons: [],
+  score: 0.5,
 }
 
 function inputFor(

@@ -29,6 +29,9 @@ export interface Names {
   readonly requester: string
   readonly webhookId: string
   readonly deliveryId: string
+  readonly taskTag: string
+  readonly lessonId: string
+  readonly showingId: string
 }
 
 /** A tool that fails, so that its runs escalate. */
@@ -58,6 +61,11 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     url: `https://hooks.example.com/${mark}`,
   })
   const { deliveryId } = await operations.testWebhook.invoke(app, caller, { webhookId })
+  const taskTag = `${mark}-support`
+  const { lessonId } = await operations.addLesson.invoke(app, caller, {
+    ...{ taskTag, kind: 'harmful', content: `Avoid: ${mark}` },
+  })
+  const { showingId } = await operations.showLessons.invoke(app, caller, { taskTag })
   const base = {
     description: `What ${mark} does with an account.`,
     issuePatterns: [phrase, `look at the ${mark} account`],
@@ -121,6 +129,7 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     ...{ customerId: `${mark}-customer`, ticketId: `${mark}-ticket` },
     ...{ idempotencyKey: `${mark}-start-RESOLVES`, requester: `${mark}-root` },
     ...{ webhookId, deliveryId },
+    ...{ taskTag, lessonId, showingId: showingId ?? '' },
   }
 }
 
@@ -149,6 +158,9 @@ export function neverNamed(names: Names, mark: string): Names {
     requester: behind(names.requester),
     webhookId: behind(names.webhookId),
     deliveryId: behind(names.deliveryId),
+    taskTag: behind(names.taskTag),
+    lessonId: behind(names.lessonId),
+    showingId: behind(names.showingId),
   }
 }
 
