@@ -12,6 +12,7 @@ import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { exportProcedures } from './export-command.ts'
 import { insights } from './insights-command.ts'
+import { lessonCommands } from './lesson-commands.ts'
 import { mcp } from './mcp-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
@@ -52,6 +53,7 @@ export const commands: readonly Command[] = [
   ...auditCommands,
   ...erasureCommands,
   ...webhookCommands,
+  ...lessonCommands,
   serve,
   worker,
   mcp,

@@ -150,7 +150,7 @@ it(`after ${actCount} acts of agents and people no version and no activation is 
   ]
   const before = await everythingBut(db, 'default', but)
   const known: Known = { lessonIds: [], showings: [] }
-  const seed = Number(process.env.STEPWARDEN_FUZZ_SEED ?? Date.now() % 1_000_000)
+  const seed = Number(process.env.STEPWARDEN_FUZZ_SEED ?? 31)
   const outcomes = new Map<string, number>()
   const acts = fc.sample(act, { numRuns: actCount, seed })
 
