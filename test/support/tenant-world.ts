@@ -65,7 +65,9 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
   const { lessonId } = await operations.addLesson.invoke(app, caller, {
     ...{ taskTag, kind: 'harmful', content: `Avoid: ${mark}` },
   })
-  const { showingId } = await operations.showLessons.invoke(app, caller, { taskTag })
+  // To the one who asks in the test: nobody else is told of it.
+  const zoe = callerOf('zoe', undefined, tenantId)
+  const { showingId } = await operations.showLessons.invoke(app, zoe, { taskTag })
   const base = {
     description: `What ${mark} does with an account.`,
     issuePatterns: [phrase, `look at the ${mark} account`],
