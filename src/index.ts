@@ -10,6 +10,14 @@ export type { Principal, Role } from './domain/principal.ts'
 export type { Step } from './domain/step.ts'
 export { type Tool, type ToolContext, ToolFailed, ToolRefused } from './domain/tool.ts'
 export {
+  beginLessonRun,
+  type LessonClient,
+  type LessonRun,
+  type LessonSwitches,
+  type RunEnd,
+} from './learning/lesson-book.ts'
+export { lessonTag } from './learning/lesson-tag.ts'
+export {
   type Client,
   createStepwarden,
   type Stepwarden,
