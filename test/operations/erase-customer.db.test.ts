@@ -69,6 +69,7 @@ describe('erasing a customer', () => {
       tickets: 1,
       unfinished: { runs: [], escalations: [] },
       takenAway: 0,
+      lessons: [],
       receipt: null,
     })
     expect(await findText(db, mark)).not.toEqual([])

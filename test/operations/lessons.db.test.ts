@@ -460,6 +460,22 @@ describe('webhooks', () => {
   })
 })
 
+describe('an erasure', () => {
+  it('lists the lessons that name the customer, and removes none', async () => {
+    await curate(['asking C-77 twice', 'asking C-771 twice'])
+    const { entries } = await operations.getLessons.invoke(app, agent, { taskTag: tag })
+    const naming = entries.find(({ content }) => content === 'Avoid: asking C-77 twice')
+
+    for (const dryRun of [true, false]) {
+      const input = { customerId: 'C-77', reason: 'asked for', dryRun }
+      expect(await operations.eraseCustomer.invoke(app, admin, input)).toMatchObject({
+        lessons: [naming?.lessonId],
+      })
+    }
+    expect(await linesOf()).toHaveLength(2)
+  })
+})
+
 describe('a damaged table', () => {
   it('reads as far as it can be read, and as empty where it cannot', async () => {
     await curate(['alpha', 'beta'])

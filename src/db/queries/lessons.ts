@@ -120,6 +120,21 @@ export async function findLesson(db: Db, id: Id<'lesson'>): Promise<StoredLesson
   return row && toLesson(row)
 }
 
+/** Lines of any tag in which a text stands, at most a thousand. */
+export async function listLessonsWith(
+  db: Db,
+  text: string,
+): Promise<readonly Pick<StoredLesson, 'id' | 'content'>[]> {
+  const rows = await db
+    .selectFrom('lessons')
+    .select(['id', 'content'])
+    .where((eb) => eb(eb.fn<number>('strpos', ['content', eb.val(text)]), '>', 0))
+    .orderBy('id')
+    .limit(1_000)
+    .execute()
+  return rows.flatMap(({ id, content }) => (isId('lesson', id) ? [{ id, content }] : []))
+}
+
 /** Adds lines to a tag that is locked. */
 export async function insertLessons(
   transaction: Transaction,
