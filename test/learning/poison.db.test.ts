@@ -27,8 +27,8 @@ async function resolve() {
   const { status, outcome, procedureKey, versionNumber, reason, result } = Object(execution)
   return {
     run: { status, outcome, procedureKey, versionNumber, reason, result },
-    steps: steps.map(({ stepKey, status: own, input, output }) => ({
-      stepKey,
+    steps: steps.map(({ key, status: own, input, output }) => ({
+      key,
       own,
       input,
       output,
