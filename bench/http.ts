@@ -1,6 +1,6 @@
 /**
- * What the HTTP door costs: search, start and get over 50 connections, and the same operations in the server's process
- * without the door, in turns of one run; and what a shutdown under load loses. See docs/performance.md.
+ * What the HTTP door costs: search, start and get over 50 connections, the same operations in the server's process without
+ * the door, and the bare database work of them, in turns of one run; and what a shutdown under load loses. See docs/performance.md.
  *
  *   TEST_DATABASE_URL=… npm run bench:http -- [--seconds 5] [--rounds 3] [--json]
  */
@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Pool } from 'undici'
+import { createRawTables } from './executor/raw-b.ts'
 import { type LoadResult, measureLoad } from './http/load.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
@@ -21,7 +22,11 @@ interface Server {
   readonly procedureKey: string
   readonly input: unknown
   readonly executionId: string
-  readonly direct: (operation: string, body: object, seconds: number) => Promise<LoadResult>
+  readonly without: (
+    way: 'direct' | 'bare',
+    asked: Pick<Asked, 'operation' | 'body'>,
+    seconds: number,
+  ) => Promise<LoadResult>
 }
 
 async function startServer(databaseUrl: string): Promise<Server> {
@@ -38,8 +43,8 @@ async function startServer(databaseUrl: string): Promise<Server> {
   return {
     child,
     ...(await nextLine()),
-    async direct(operation, body, seconds) {
-      child.stdin.write(`${JSON.stringify({ operation, body, connections, seconds })}\n`)
+    async without(way, { operation, body }, seconds) {
+      child.stdin.write(`${JSON.stringify({ way, operation, body, connections, seconds })}\n`)
       return nextLine()
     },
   }
@@ -81,10 +86,12 @@ async function measureDoor(server: Server, rounds: number, seconds: number) {
   for (let round = 1; round <= rounds; round += 1) {
     for (const asked of askedOf(server)) {
       console.error(`round ${round}: ${asked.name}`)
-      const direct = await server.direct(asked.operation, asked.body, seconds)
+      const bare = await server.without('bare', asked, seconds)
+      const direct = await server.without('direct', asked, seconds)
       const door = await measureLoad({ connections, seconds }, () => ask(pool, server.key, asked))
-      const ratio = Number((door.perSecond / direct.perSecond).toFixed(2))
-      results.push({ round, name: asked.name, door, direct, ratio })
+      const shareOf = (other: LoadResult) => Number((door.perSecond / other.perSecond).toFixed(2))
+      const [ofDirect, ofBare] = [shareOf(direct), shareOf(bare)]
+      results.push({ round, name: asked.name, door, direct, bare, ofDirect, ofBare })
     }
   }
   await pool.close()
@@ -171,6 +178,7 @@ if (serverUrl === undefined || serverUrl === '') {
   process.exitCode = 1
 } else {
   await using database = await createScratchDatabase(serverUrl)
+  await createRawTables(database.admin)
   const server = await startServer(database.url)
   const door = await measureDoor(server, Number(values.rounds), Number(values.seconds))
   const shutdown = await measureShutdown(server, database.admin)

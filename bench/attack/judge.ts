@@ -1,3 +1,5 @@
+import { hostileTexts } from './hostile.ts'
+
 /** What no answer may hold: where code stands, what the database is asked, what lets somebody in. */
 const leaks: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['a stack', /node_modules|\.ts:\d+:\d+|\n\s+at \w/],
@@ -15,7 +17,7 @@ export interface Judged {
   readonly text: string
 }
 
-/** What is wrong with an answer; undefined when nothing is. `sent` may come back, whatever it holds. */
+/** What is wrong with an answer; undefined when nothing is. What was sent may come back, with this request or a later one. */
 export function faultOf(
   { status, ms, text }: Judged,
   sent: string,
@@ -30,8 +32,16 @@ export function faultOf(
     if (typeof code !== 'string' || typeof detail !== 'string')
       return 'a failure that is no problem document'
   }
-  const leak = leaks.find(([, pattern]) => pattern.test(text) && !pattern.test(sent))
+  const own = hostileTexts
+    .filter(({ length }) => length > 4)
+    .reduce((rest, hostile) => rest.replaceAll(quoted(hostile), ''), text)
+  const leak = leaks.find(([, pattern]) => pattern.test(own) && !pattern.test(sent))
   return leak === undefined ? undefined : leak[0]
+}
+
+/** As it stands within JSON. */
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {

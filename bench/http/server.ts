@@ -1,6 +1,7 @@
 /**
  * The server of the measurement, in a process of its own: `node server.js URL`. It writes a line of JSON with its address and a
- * key, works through `direct` requests on its standard input without the door, and ends well on SIGTERM.
+ * key, works through what its standard input asks for without the door, and ends well on SIGTERM. `bare` is the database
+ * work alone.
  */
 import { createInterface } from 'node:readline'
 import { openContext } from '../../src/context.ts'
@@ -14,6 +15,8 @@ import type { Caller } from '../../src/operations/define.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { ngramEmbedder } from '../../src/search/ngram-embedder.ts'
 import { accountStanding } from '../executor/playbook.ts'
+import { openRawB } from '../executor/raw-b.ts'
+import { openBareReads } from './bare.ts'
 import { type Load, measureLoad } from './load.ts'
 
 const [url = ''] = process.argv.slice(2)
@@ -25,7 +28,8 @@ const principal: Principal = {
   tenantId: 'default',
 }
 const caller: Caller = { principal, origin: 'library' }
-const database = { url, poolSize: 20 }
+const poolSize = 20
+const database = { url, poolSize }
 const app = await openContext(
   { database, tenantId: 'default', logLevel: 'error' },
   { tools: [accountStanding.tool], embedder: ngramEmbedder },
@@ -54,11 +58,31 @@ process.on('SIGTERM', async () => {
   await app[Symbol.asyncDispose]()
   process.exit(0)
 })
+interface Asked extends Load {
+  readonly operation: keyof typeof operations
+  readonly body: object
+  readonly way: 'direct' | 'bare'
+}
+
 createInterface({ input: process.stdin }).on('line', async (line) => {
-  const { operation, body, ...load }: Load & { operation: keyof typeof operations; body: object } =
-    JSON.parse(line)
-  const measured = await measureLoad(load, async () => {
+  const { operation, body, way, ...load }: Asked = JSON.parse(line)
+  const direct = async () => {
     await operations[operation].invoke(app, caller, body)
-  })
+  }
+  const measured =
+    way === 'bare' ? await measureBare(operation, direct, load) : await measureLoad(load, direct)
   process.stdout.write(`${JSON.stringify(measured)}\n`)
 })
+
+/** A start is held against the hand-written SQL that every figure of the executor is a ratio to. */
+async function measureBare(
+  operation: keyof typeof operations,
+  direct: () => Promise<void>,
+  load: Load,
+) {
+  await using bare =
+    operation === 'startExecution'
+      ? openRawB(url, poolSize)
+      : await openBareReads(url, poolSize, direct)
+  return await measureLoad(load, bare.runOne)
+}

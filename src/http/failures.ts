@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { rateLimitHeadersOf } from '../access/gate.ts'
@@ -81,21 +82,29 @@ function toServiceError(error: unknown): ServiceError {
   return new ServiceError('INTERNAL', {}, options)
 }
 
+type Brokenness = readonly [status: number, reason: string, message: string]
+
+const noHttp: Brokenness = [400, 'Bad Request', 'is none that HTTP/1.1 allows']
+
+const brokenness: Readonly<Record<string, Brokenness>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'did not come in time'],
+  HPE_HEADER_OVERFLOW: [
+    431,
+    'Request Header Fields Too Large',
+    `has a path and headers of more than ${maxHeaderSize} bytes together`,
+  ],
+}
+
 /** What is no HTTP at all, or came too slowly, has no request that could be answered as others are. */
 export function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const [status, title] =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? ['408 Request Timeout', 'The request did not come in time']
-      : error.code === 'HPE_HEADER_OVERFLOW'
-        ? ['431 Request Header Fields Too Large', 'The headers are too large']
-        : ['400 Bad Request', 'This is no HTTP request']
-  const problem = JSON.stringify({
-    type: 'about:blank',
-    title,
-    status: Number.parseInt(status, 10),
-  })
+  const [status, reason, message] = brokenness[error.code ?? ''] ?? noHttp
+  const { requestId: _, ...answer } = toProblem(
+    new ServiceError('HTTP_INVALID', { problems: [{ path: '', message }] }),
+    '',
+  )
+  const problem = JSON.stringify({ ...answer, status })
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: ${problemType}\r\nContent-Length: ${problem.length}\r\nConnection: close\r\n\r\n${problem}`,
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${problemType}\r\nContent-Length: ${problem.length}\r\nConnection: close\r\n\r\n${problem}`,
   )
 }
