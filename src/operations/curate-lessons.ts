@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AppContext } from '../context.ts'
-import type { TenantDb, Transaction } from '../db/connect.ts'
+import type { Transaction } from '../db/connect.ts'
+import { insertAuditEvent } from '../db/queries/audit.ts'
 import {
   deleteLessons,
   findLessonSet,
@@ -16,7 +17,8 @@ import {
 import { newId } from '../domain/ids.ts'
 import { type LessonLine, lessonLimits, type RunFeedback } from '../learning/lesson.ts'
 import { type MergedLesson, mergeLessons } from '../learning/lesson-merge.ts'
-import { defineOperation } from './define.ts'
+import { hashOfLine } from './change-lessons.ts'
+import { defineOperation, type OperationContext } from './define.ts'
 import { embedLines, type LineVectors } from './embed-lines.ts'
 import { entryCount, score, taskTag } from './lesson-output.ts'
 import { reflect } from './reflect.ts'
@@ -73,7 +75,8 @@ export const curateLessons = defineOperation({
   }),
   errors: [],
   roles: ['agent', 'admin'],
-  async run({ app, db }, { taskTag: tag, feedback, lastAnswer, maxEntries }) {
+  async run(context, { taskTag: tag, feedback, lastAnswer, maxEntries }) {
+    const { app, db } = context
     const { lines, reflector } = await learn(app, feedback, lastAnswer)
     if (feedback === undefined || lines.length === 0) {
       const set = await findLessonSet(db.kysely, tag)
@@ -86,7 +89,7 @@ export const curateLessons = defineOperation({
     const curated = await db.kysely
       .transaction()
       .execute((transaction) =>
-        curate(app, db, transaction, { tag, lines, score: feedback.score, vectors, maxEntries }),
+        curate(context, transaction, { tag, lines, score: feedback.score, vectors, maxEntries }),
       )
     return { ...curated, reflector }
   },
@@ -102,8 +105,7 @@ async function learn(
 }
 
 async function curate(
-  app: AppContext,
-  { tenantId }: TenantDb,
+  { app, caller, db: { tenantId } }: OperationContext,
   transaction: Transaction,
   {
     tag,
@@ -161,6 +163,19 @@ async function curate(
   }
   const isSame = added.length + merged.length + dropped.length === 0
   const after = isSame ? set : await updateRevision(transaction, tag, new Date(now))
+  // What a person wrote goes by nobody's act without a trace.
+  for (const lesson of dropped.filter(({ isByHand }) => isByHand)) {
+    await insertAuditEvent(transaction, {
+      action: 'lesson.dropped',
+      entityKind: 'lesson',
+      entityId: lesson.id,
+      beforeHash: hashOfLine(lesson),
+      details: { taskTag: tag, kind: lesson.kind },
+      principal: caller.principal,
+      origin: caller.origin,
+      at: now,
+    })
+  }
   return { entryCount: after.entryCount, ...counts }
 }
 

@@ -333,6 +333,21 @@ describe('by hand', () => {
     expect(await linesOf()).toEqual(['harmful Avoid: alpha 2 0.5', 'harmful By hand 0 null'])
   })
 
+  it('a line that a person wrote leaves a trace when a curation drops it, and others do not', async () => {
+    const { lessonId } = await add('By hand')
+    ahead += 1
+    await add('By hand too')
+    await curate(['alpha'])
+
+    await curate(['beta'], { maxEntries: 1 })
+
+    const dropped = { action: 'lesson.dropped', limit: 200 }
+    const { items } = await operations.listAuditEvents.invoke(app, admin, dropped)
+    expect(items.filter(({ details }) => Object(details).taskTag === tag)).toMatchObject([
+      { entityKind: 'lesson', entityId: lessonId, details: { taskTag: tag, kind: 'harmful' } },
+    ])
+  })
+
   it('a line is there once, whatever its case', async () => {
     const { lessonId } = await add('Ask first')
     const other = await add('Ask last')

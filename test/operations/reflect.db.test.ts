@@ -1,4 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { OpenAiConfig } from '../../src/config/config.ts'
+import { createContext } from '../../src/context.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { createOpenAiReplyModel } from '../../src/reply/openai-model.ts'
 import { openTestApp } from '../support/app.ts'
@@ -107,7 +109,24 @@ describe('with a model that reflects', () => {
   })
 })
 
-it('is off by default', () => {
-  expect(app.replyModel).toBeUndefined()
-  return openTestApp({ tools: [] }).then((plain) => expect(plain.app.reflectModel).toBeUndefined())
+describe('the configuration', () => {
+  const open = (openai: OpenAiConfig) =>
+    createContext(app.database, { tenantId: 'default', logLevel: 'silent', openai })
+  const { apiKey, baseUrl = '' } = server.connection
+  const reply = { apiKey, baseUrl, replyModel: 'gpt-test' }
+
+  it('names the model that is asked', async () => {
+    await using named = await open({ ...reply, reflectModel: 'gpt-test' })
+    server.respond({ json: { helpful: ['Check the state first'], harmful: [] } })
+
+    const answer = await operations.curateLessons.invoke(named, agent, { taskTag, feedback })
+
+    expect(answer).toMatchObject({ reflector: 'gpt-test', addedCount: 1 })
+  })
+
+  it('asks none by default', async () => {
+    await using plain = await open(reply)
+
+    expect(plain.reflectModel).toBeUndefined()
+  })
 })
