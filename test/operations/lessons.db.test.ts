@@ -119,6 +119,13 @@ describe('a curation', () => {
     })
 
     await curate(['something else'])
+    const models = await db.database
+      .forTenant('default')
+      .kysely.selectFrom('lessons')
+      .select('model')
+      .where('task_tag', '=', tag)
+      .execute()
+    expect(models).toEqual([{ model: 'ngram-512-v1' }, { model: 'ngram-512-v1' }])
     expect(await curate(['hitting the rate limit'])).toMatchObject({ mergedCount: 1 })
   })
 
@@ -132,6 +139,17 @@ describe('a curation', () => {
       ...{ entryCount: 2, addedCount: 1, mergedCount: 0, droppedCount: 2, reflector: null },
     })
     expect(await linesOf()).toEqual(['harmful Avoid: alpha 1 0.5', 'harmful Avoid: delta 0 null'])
+  })
+
+  it('that finds no room for what is new changes nothing', async () => {
+    await curate(['alpha'])
+    await curate(['alpha'])
+    const before = await rowsOf('lesson_sets')
+
+    const full = await curate(['beta'], { maxEntries: 1 })
+
+    expect(full).toMatchObject({ entryCount: 1, addedCount: 0, mergedCount: 0, droppedCount: 0 })
+    expect(await rowsOf('lesson_sets')).toEqual(before)
   })
 
   it('is of its tag and tenant alone', async () => {
