@@ -45,6 +45,8 @@ export interface AppContext extends AsyncDisposable {
   readonly embedders: Embedders
   /** Absent: replies are composed without a model, and tickets are read by patterns alone. */
   readonly replyModel?: ReplyModel
+  /** Absent: what a run teaches is made of its issues and its answer. */
+  readonly reflectModel?: ReplyModel
   /** Absent: keys alone let anybody in. */
   readonly tokens?: TokenReader
   readonly plans: PlanCache
@@ -79,6 +81,8 @@ export interface ContextOptions {
   readonly hostedEmbedder?: Embedder
   /** Default: the hosted model of the configuration; none without a key. */
   readonly replyModel?: ReplyModel
+  /** Says what runs have taught. Default: that of the configuration; none unless it names one. */
+  readonly reflectModel?: ReplyModel
   /** In place of that of the configuration. */
   readonly checkpointKey?: CheckpointKey | undefined
   /** In place of that of the configuration. */
@@ -167,6 +171,9 @@ async function wireContext(
   const replyModel = options.replyModel
     ? withWarnings(options.replyModel, log)
     : await hostedReplyModel(config, clock, log)
+  const reflectModel = options.reflectModel
+    ? withWarnings(options.reflectModel, log, reflector)
+    : await hostedReflectModel(config, clock, log)
   const worker = await registerWorker(database, clock, log)
   const useCounts = new UseCounts(database, clock, log)
   const oidc = config.access?.oidc
@@ -184,6 +191,7 @@ async function wireContext(
     tools,
     embedders,
     ...(replyModel && { replyModel }),
+    ...(reflectModel && { reflectModel }),
     ...(tokens && { tokens }),
     plans: createPlanCache(),
     clock,
@@ -278,6 +286,19 @@ async function hostedReplyModel(
   const model = createOpenAiReplyModel(openai, openai.replyModel)
   // While it rests it is not asked, and there is nothing to warn of.
   return withRest(withWarnings(model, log), () => clock.now())
+}
+
+const reflector = 'the model that reflects on runs'
+
+async function hostedReflectModel(
+  { openai }: Pick<Config, 'openai'>,
+  clock: Clock,
+  log: Logger,
+): Promise<ReplyModel | undefined> {
+  if (openai?.reflectModel === undefined) return undefined
+  const { createOpenAiReplyModel } = await import('./reply/openai-model.ts')
+  const model = createOpenAiReplyModel(openai, openai.reflectModel)
+  return withRest(withWarnings(model, log, reflector), () => clock.now())
 }
 
 /**

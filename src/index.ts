@@ -11,6 +11,14 @@ export type { Step } from './domain/step.ts'
 export { type Tool, type ToolContext, ToolFailed, ToolRefused } from './domain/tool.ts'
 export { createTaskRecorder, type TaskRecorder } from './learning/experience-recorder.ts'
 export {
+  beginLessonRun,
+  type LessonClient,
+  type LessonRun,
+  type LessonSwitches,
+  type RunEnd,
+} from './learning/lesson-book.ts'
+export { lessonTag } from './learning/lesson-tag.ts'
+export {
   type Client,
   createStepwarden,
   type Stepwarden,

@@ -26,6 +26,7 @@ describe('the pages', () => {
     ['models', 'library'],
     ['work', 'library'],
     ['receiver', 'webhooks'],
+    ['lessons', 'lessons'],
   ])('show the example %s.ts as it runs here', (name, page) => {
     const example = readFileSync(join(root, `test/examples/${name}.ts`), 'utf8')
 

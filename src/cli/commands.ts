@@ -13,6 +13,7 @@ import { executionCommands } from './execution-commands.ts'
 import { experienceCommands } from './experience-commands.ts'
 import { exportProcedures } from './export-command.ts'
 import { insights } from './insights-command.ts'
+import { lessonCommands } from './lesson-commands.ts'
 import { mcp } from './mcp-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
@@ -54,6 +55,7 @@ export const commands: readonly Command[] = [
   ...erasureCommands,
   ...webhookCommands,
   ...experienceCommands,
+  ...lessonCommands,
   serve,
   worker,
   mcp,

@@ -42,13 +42,26 @@ function eraseScreen(
   output: Awaited<ReturnType<typeof eraseCustomer.invoke>>,
   isDryRun: boolean,
 ): string {
-  const { erasureId, runs, tickets, experiences, unfinished, takenAway, receipt } = output
+  const { erasureId, runs, tickets, experiences, unfinished, takenAway, lessons, receipt } = output
+  const naming =
+    lessons.length === 0
+      ? []
+      : [
+          terminal.style(
+            'care',
+            terminal.wrap(
+              `Lessons name the customer; they are not erased: 'stepwarden lessons remove' ${lessons.join(', ')}.`,
+              0,
+            ),
+          ),
+        ]
   const inTheWay = [...unfinished.runs, ...unfinished.escalations]
   if (erasureId === null && runs + tickets + experiences + inTheWay.length === 0) {
-    return terminal.wrap(
+    const nothing = terminal.wrap(
       'Nothing was found of that customer, so nothing was erased or written down. Check the id; runs that were started without a customerId are not found.',
       0,
     )
+    return [nothing, ...naming].join('\n')
   }
   const ran = `${countText(runs, 'run')} and ${countText(tickets, 'ticket')} that nothing ran for`
   const what = experiences === 0 ? ran : `${ran}; ${countText(experiences, 'experience')} of agents`
@@ -71,6 +84,7 @@ function eraseScreen(
         ? []
         : [terminal.style('care', `Not over yet, and in the way: ${inTheWay.join(', ')}.`)]),
       ...left,
+      ...naming,
     ].join('\n')
   }
   return [
@@ -84,6 +98,7 @@ function eraseScreen(
       'The receipt is stored nowhere. With the id of the customer it proves that this erasure was theirs.',
     ),
     ...left,
+    ...naming,
   ].join('\n')
 }
 

@@ -23,6 +23,8 @@ export interface OpenAiConfig {
   readonly baseUrl?: string
   /** Which model writes replies and reads input out of tickets. */
   readonly replyModel: string
+  /** Which model says what a run has taught; absent: none, lessons are made of issues and answers. */
+  readonly reflectModel?: string
 }
 
 /** How the ends of the audit chain are signed. */
@@ -77,6 +79,7 @@ const modelFields = {
     .string()
     .refine(isServerUrl, 'must be an http or https URL without user, password or query'),
   replyModel: z.string().min(1).max(200).default('gpt-4.1-mini'),
+  reflectModel: z.string().min(1).max(200),
   embeddingModel: z.string().min(1).max(200),
   embeddingDimensions: z.coerce.number().int().min(1).max(4096),
 }
@@ -106,6 +109,7 @@ const environment = z.object({
   OPENAI_API_KEY: modelFields.apiKey.optional(),
   OPENAI_BASE_URL: modelFields.baseUrl.optional(),
   STEPWARDEN_REPLY_MODEL: modelFields.replyModel,
+  STEPWARDEN_REFLECT_MODEL: modelFields.reflectModel.optional(),
   STEPWARDEN_EMBEDDING_MODEL: modelFields.embeddingModel.optional(),
   STEPWARDEN_EMBEDDING_DIMENSIONS: modelFields.embeddingDimensions.optional(),
   STEPWARDEN_CHECKPOINT_KEY: z
@@ -176,6 +180,7 @@ const modelOptions = z.strictObject({
       apiKey: modelFields.apiKey,
       baseUrl: modelFields.baseUrl.optional(),
       replyModel: modelFields.replyModel,
+      reflectModel: modelFields.reflectModel.optional(),
     })
     .optional(),
   embeddingModel: modelFields.embeddingModel.optional(),
@@ -184,11 +189,15 @@ const modelOptions = z.strictObject({
 
 /** Which hosted models an application wants to be asked. All may be left out. */
 export interface ModelOptions {
-  /** The server: `apiKey`; `baseUrl`, by default OpenAI's own; `replyModel`, by default `gpt-4.1-mini`. */
+  /**
+   * The server: `apiKey`; `baseUrl`, by default OpenAI's own; `replyModel`, by default `gpt-4.1-mini`; `reflectModel`, which
+   * says what runs have taught, by default none.
+   */
   readonly openai?: {
     readonly apiKey: string
     readonly baseUrl?: string
     readonly replyModel?: string
+    readonly reflectModel?: string
   }
   /** The embedding model that search begins with on a new database; default: the offline one. */
   readonly embeddingModel?: string
@@ -213,6 +222,7 @@ export function readModelOptions(
         apiKey: new Secret(openai.apiKey),
         ...(openai.baseUrl !== undefined && { baseUrl: openai.baseUrl }),
         replyModel: openai.replyModel,
+        ...(openai.reflectModel !== undefined && { reflectModel: openai.reflectModel }),
       },
     }),
     ...(embeddingModel !== undefined && { embeddingModel }),
@@ -257,6 +267,17 @@ export function readConfig(
       ],
     })
   }
+  if (rest.STEPWARDEN_REFLECT_MODEL !== undefined && OPENAI_API_KEY === undefined) {
+    throw new ServiceError('CONFIG_INVALID', {
+      problems: [
+        {
+          path: 'STEPWARDEN_REFLECT_MODEL',
+          message:
+            'names a model of a server, and OPENAI_API_KEY is not set; set it as well, or leave both out',
+        },
+      ],
+    })
+  }
   const accessProblems = findAccessProblems(rest)
   if (accessProblems.length > 0) {
     throw new ServiceError('CONFIG_INVALID', { problems: accessProblems })
@@ -293,6 +314,9 @@ export function readConfig(
         openai: {
           apiKey: OPENAI_API_KEY,
           replyModel: rest.STEPWARDEN_REPLY_MODEL,
+          ...(rest.STEPWARDEN_REFLECT_MODEL !== undefined && {
+            reflectModel: rest.STEPWARDEN_REFLECT_MODEL,
+          }),
           ...(rest.OPENAI_BASE_URL !== undefined && { baseUrl: rest.OPENAI_BASE_URL }),
         },
       }),

@@ -29,6 +29,7 @@ import * as guardsHold from '../../migrations/0027-guards-hold.ts'
 import * as issuedPrincipals from '../../migrations/0028-issued-principals.ts'
 import * as webhooks from '../../migrations/0029-webhooks.ts'
 import * as experiences from '../../migrations/0030-experiences.ts'
+import * as lessons from '../../migrations/0031-lessons.ts'
 import * as figures from '../../migrations/0032-figures.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
@@ -75,6 +76,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0028-issued-principals': issuedPrincipals,
     '0029-webhooks': webhooks,
     '0030-experiences': experiences,
+    '0031-lessons': lessons,
     '0032-figures': figures,
   }),
 )

@@ -33,6 +33,7 @@ import type {
   ExperienceRecallsTable,
   ExperiencesTable,
 } from './rows/experiences.ts'
+import type { LessonSetsTable, LessonShowingsTable, LessonsTable } from './rows/lessons.ts'
 import type {
   ActivationSchedulesTable,
   ActivationsTable,
@@ -107,6 +108,9 @@ export interface Tables {
   experience_recalls: ExperienceRecallsTable
   experience_holds: ExperienceHoldsTable
   experience_cursors: ExperienceCursorsTable
+  lesson_sets: LessonSetsTable
+  lessons: LessonsTable
+  lesson_showings: LessonShowingsTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable

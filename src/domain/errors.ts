@@ -5,6 +5,7 @@ import type { ErrorEntry, ErrorKind } from './error-entries/entry.ts'
 import { executions } from './error-entries/executions.ts'
 import { governance } from './error-entries/governance.ts'
 import { learning } from './error-entries/learning.ts'
+import { lessons } from './error-entries/lessons.ts'
 import { procedures } from './error-entries/procedures.ts'
 import { webhooks } from './error-entries/webhooks.ts'
 
@@ -23,6 +24,7 @@ const registry = {
   ...doors,
   ...webhooks,
   ...learning,
+  ...lessons,
 }
 
 export type ErrorCode = keyof typeof registry

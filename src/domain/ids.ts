@@ -23,6 +23,8 @@ const prefixes = {
   webhook: 'whk',
   delivery: 'dlv',
   experience: 'exp',
+  lesson: 'les',
+  showing: 'shw',
 } as const
 
 export type IdKind = keyof typeof prefixes

@@ -21,6 +21,7 @@ export const webhookEventTypes = [
   'procedure.allowed',
   'tool.stopped',
   'tool.allowed',
+  'lessons.updated',
 ] as const
 
 export type WebhookEventType = (typeof webhookEventTypes)[number]

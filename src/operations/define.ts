@@ -51,6 +51,7 @@ export interface AuditEntry {
     | 'key'
     | 'webhook'
     | 'experience'
+    | 'lesson'
   readonly entityId: string
   /** Hashes of what was there before and after, where that has one. */
   readonly beforeHash?: string

@@ -15,6 +15,7 @@ import {
   lockErasure,
   type RunningErasure,
 } from '../db/queries/erasures.ts'
+import { listLessonsWith } from '../db/queries/lessons.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { defineOperation, type OperationContext } from './define.ts'
 import { batchSize, type Erasing, eraseBatch } from './erase-batch.ts'
@@ -63,6 +64,9 @@ export const eraseCustomer = defineOperation({
       .describe(
         'How many exports and bundles the log knows of, whomever they are about: what they hold is not erased',
       ),
+    lessons: z
+      .array(z.string())
+      .describe('Lessons that name the customer: they are not erased, and should be removed'),
     receipt: z
       .string()
       .nullable()
@@ -82,10 +86,11 @@ export const eraseCustomer = defineOperation({
     }
     const unfinished = await listUnfinished(db.kysely, customerId, namedUnfinished)
     const takenAway = await countTakenAway(db.kysely)
+    const lessons = await listNaming(db, customerId)
     if (dryRun) {
       const counts = await countErasable(db.kysely, { customerId })
       const named = { runs: [...unfinished.runs], escalations: [...unfinished.escalations] }
-      return { erasureId: null, ...counts, unfinished: named, takenAway, receipt: null }
+      return { erasureId: null, ...counts, unfinished: named, takenAway, lessons, receipt: null }
     }
     refuseUnfinished(customerId, unfinished)
     const begun = await findErasureOf(db.kysely, customerId)
@@ -96,7 +101,7 @@ export const eraseCustomer = defineOperation({
         experiences: 0,
         unfinished: { runs: [], escalations: [] },
       }
-      return { erasureId: null, ...none, takenAway, receipt: null }
+      return { erasureId: null, ...none, takenAway, lessons, receipt: null }
     }
     const erasure = begun ?? (await begin(context, customerId, reason))
     const erasing = {
@@ -127,6 +132,7 @@ export const eraseCustomer = defineOperation({
       experiences: done.experiences,
       unfinished: { runs: [], escalations: [] },
       takenAway,
+      lessons,
       receipt: erasure.customerSalt,
     }
   },
@@ -136,6 +142,12 @@ export const eraseCustomer = defineOperation({
 async function isKnown(db: TenantDb, customerId: string): Promise<boolean> {
   const { runs, tickets, experiences } = await countErasable(db.kysely, { customerId })
   return runs + tickets + experiences > 0 || (await hasCounters(db.kysely, customerId))
+}
+
+/** The lessons that somebody has written the customer's id into, against all advice. */
+async function listNaming(db: TenantDb, customerId: string): Promise<string[]> {
+  const lessons = await listLessonsWith(db.kysely, customerId)
+  return lessons.filter(({ content }) => names(content, customerId)).map(({ id }) => id)
 }
 
 function refuseUnfinished(

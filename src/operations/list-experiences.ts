@@ -10,14 +10,14 @@ import {
   toExperienceOutput,
 } from './experience-output.ts'
 import { noteRead } from './note-read.ts'
-import { executionId, nextCursor, page } from './shapes.ts'
+import { executionId, nextCursor, pageById } from './shapes.ts'
 
 /** A page of experiences, newest first: of all agents, and with those that only repeat another. */
 export const listExperiences = defineOperation({
   name: 'listExperiences',
   summary: 'List what agents and runs have experienced, newest first',
   input: z.strictObject({
-    ...page,
+    ...pageById('experience'),
     agentId: agentId.optional(),
     outcomeType: outcomeType.optional(),
     tag: z.string().min(1).max(experienceLimits.tag).optional(),

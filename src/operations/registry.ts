@@ -1,4 +1,5 @@
 import { activateVersion } from './activate-version.ts'
+import { addLesson } from './add-lesson.ts'
 import { allowProcedure } from './allow-procedure.ts'
 import { allowTool } from './allow-tool.ts'
 import { answerStep } from './answer-step.ts'
@@ -19,14 +20,18 @@ import { createPrincipal } from './create-principal.ts'
 import { createProcedure } from './create-procedure.ts'
 import { createVersion } from './create-version.ts'
 import { createWebhook } from './create-webhook.ts'
+import { creditLessons } from './credit-lessons.ts'
+import { curateLessons } from './curate-lessons.ts'
 import { deleteDraft } from './delete-draft.ts'
 import { deleteWebhook } from './delete-webhook.ts'
 import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { diffVersions } from './diff-versions.ts'
 import { editDraft } from './edit-draft.ts'
+import { editLesson } from './edit-lesson.ts'
 import { eraseCustomer } from './erase-customer.ts'
 import { exportAudit } from './export-audit.ts'
+import { exportLessons } from './export-lessons.ts'
 import { getApproval } from './get-approval.ts'
 import { getBacktest } from './get-backtest.ts'
 import { getCalendar } from './get-calendar.ts'
@@ -35,16 +40,19 @@ import { getEscalation } from './get-escalation.ts'
 import { getExecution } from './get-execution.ts'
 import { getExperience } from './get-experience.ts'
 import { getInsights } from './get-insights.ts'
+import { getLessons } from './get-lessons.ts'
 import { getProcedure } from './get-procedure.ts'
 import { getRetention } from './get-retention.ts'
 import { getStats } from './get-stats.ts'
 import { holdExecutions } from './hold-executions.ts'
+import { importLessons } from './import-lessons.ts'
 import { listAuditEvents } from './list-audit-events.ts'
 import { listBacktests } from './list-backtests.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listExperiences } from './list-experiences.ts'
 import { listKeys } from './list-keys.ts'
+import { listLessons } from './list-lessons.ts'
 import { listPrincipals } from './list-principals.ts'
 import { listProcedures } from './list-procedures.ts'
 import { listScenarios } from './list-scenarios.ts'
@@ -57,6 +65,7 @@ import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
 import { pruneExperiences } from './prune-experiences.ts'
 import { recordExperience } from './record-experience.ts'
+import { removeLesson } from './remove-lesson.ts'
 import { replayExecution } from './replay-execution.ts'
 import { replayWebhook } from './replay-webhook.ts'
 import { replayWebhookDelivery } from './replay-webhook-delivery.ts'
@@ -75,6 +84,7 @@ import { setCalendar } from './set-calendar.ts'
 import { setRetention } from './set-retention.ts'
 import { setReviewBy } from './set-review-by.ts'
 import { setScenarios } from './set-scenarios.ts'
+import { showLessons } from './show-lessons.ts'
 import { simulateVersion } from './simulate-version.ts'
 import { startExecution } from './start-execution.ts'
 import { stopProcedure } from './stop-procedure.ts'
@@ -171,4 +181,14 @@ export const operations = {
   listExperiences,
   getExperience,
   pruneExperiences,
+  listLessons,
+  getLessons,
+  showLessons,
+  curateLessons,
+  creditLessons,
+  addLesson,
+  editLesson,
+  removeLesson,
+  importLessons,
+  exportLessons,
 } as const

@@ -25,6 +25,8 @@ export const scheduleId = idOf('schedule', 'sch_…')
 export const webhookId = idOf('webhook', 'whk_…')
 export const deliveryId = idOf('delivery', 'dlv_…')
 export const experienceId = idOf('experience', 'exp_…')
+export const lessonId = idOf('lesson', 'les_…')
+export const showingId = idOf('showing', 'shw_…')
 
 export const acknowledge = z
   .array(z.string().min(1).max(200))
@@ -117,7 +119,9 @@ function idOf<
     | 'schedule'
     | 'webhook'
     | 'delivery'
-    | 'experience',
+    | 'experience'
+    | 'lesson'
+    | 'showing',
 >(kind: K, example: string): z.ZodType<Id<K>> {
   return z
     .custom<Id<K>>(

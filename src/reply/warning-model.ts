@@ -2,7 +2,7 @@ import type { Logger } from '../logger.ts'
 import { failureText, type ReplyModel } from './model.ts'
 
 /** A model of which each call that fails is one warning in the log: a run goes on without it, and looks well. */
-export function withWarnings(model: ReplyModel, log: Logger): ReplyModel {
+export function withWarnings(model: ReplyModel, log: Logger, what = 'the reply model'): ReplyModel {
   const { name, timeouts } = model
   return {
     name,
@@ -13,7 +13,7 @@ export function withWarnings(model: ReplyModel, log: Logger): ReplyModel {
       } catch (error) {
         ofRequest.warn(
           { model: name, asked: question.name, problem: failureText(error) },
-          'the reply model gave no answer',
+          `${what} gave no answer`,
         )
         throw error
       }

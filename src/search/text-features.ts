@@ -105,7 +105,7 @@ function characterRuns(word: string): readonly string[] {
  * Takes the commonest English endings off, so that "refunds", "refunded" and "refunding" meet. It need not find a true
  * root, only the same one; words of other alphabets stay as they are.
  */
-function stemOf(word: string): string {
+export function stemOf(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word
   return word
     .replace(/ies$/, 'y')

@@ -31,6 +31,14 @@ describe('readConfig', () => {
     })
   })
 
+  it('asks a model to reflect on runs only where one is named, and with a key', () => {
+    const named = { STEPWARDEN_REFLECT_MODEL: 'gpt-mini' }
+
+    expect(readConfig({ OPENAI_API_KEY: key }, '/').openai?.reflectModel).toBeUndefined()
+    expect(readConfig({ OPENAI_API_KEY: key, ...named }, '/').openai?.reflectModel).toBe('gpt-mini')
+    expect(() => readConfig(named, '/')).toThrow(/STEPWARDEN_REFLECT_MODEL.*OPENAI_API_KEY/)
+  })
+
   it('never shows a key, however the configuration is printed', () => {
     const config = readConfig({ OPENAI_API_KEY: key }, '/')
 

@@ -62,6 +62,8 @@ const setByTrigger = [
   'reviews.seq',
   'reviews.content',
   'webhook_deliveries.seq',
+  'lesson_sets.entry_count',
+  'lessons.seq',
 ]
 
 function describeColumn(column: Column): string {

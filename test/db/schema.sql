@@ -643,6 +643,73 @@ TABLE kill_switches
   GRANT UPDATE (lifted_by, lifted_at, is_settled) TO stepwarden_app
   GRANT SELECT (tenant_id, id, is_settled) TO stepwarden_system
 
+TABLE lesson_sets
+  tenant_id text COLLATE "C" NOT NULL
+  task_tag text COLLATE "C" NOT NULL
+  revision bigint NOT NULL DEFAULT 0
+  entry_count integer NOT NULL DEFAULT 0
+  updated_at timestamp(3) with time zone
+  CONSTRAINT lesson_sets_entry_count_check CHECK (((entry_count >= 0) AND (entry_count <= 200)))
+  CONSTRAINT lesson_sets_pkey PRIMARY KEY (tenant_id, task_tag)
+  CONSTRAINT lesson_sets_revision_check CHECK ((revision >= 0))
+  CONSTRAINT lesson_sets_task_tag_check CHECK (((char_length(task_tag) >= 1) AND (char_length(task_tag) <= 200)))
+  CONSTRAINT lesson_sets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE TRIGGER lesson_sets_counted BEFORE UPDATE OF revision ON lesson_sets FOR EACH ROW EXECUTE FUNCTION count_lessons()
+  CREATE TRIGGER lesson_sets_told AFTER UPDATE OF revision ON lesson_sets FOR EACH ROW WHEN ((new.revision > old.revision)) EXECUTE FUNCTION tell_lessons()
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT (tenant_id, task_tag) TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (revision, updated_at) TO stepwarden_app
+
+TABLE lesson_showings
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  task_tag text COLLATE "C" NOT NULL
+  principal_id text COLLATE "C" NOT NULL
+  lesson_ids text[] COLLATE "C" NOT NULL
+  shown_at timestamp(3) with time zone NOT NULL
+  CONSTRAINT lesson_showings_lesson_ids_check CHECK (((cardinality(lesson_ids) >= 1) AND (cardinality(lesson_ids) <= 200)))
+  CONSTRAINT lesson_showings_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT lesson_showings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE lessons
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  task_tag text COLLATE "C" NOT NULL
+  seq bigint NOT NULL
+  kind text NOT NULL
+  content text COLLATE "C" NOT NULL
+  uses integer NOT NULL DEFAULT 0
+  last_score double precision
+  credit double precision NOT NULL DEFAULT 0
+  credited_runs integer NOT NULL DEFAULT 0
+  is_by_hand boolean NOT NULL DEFAULT false
+  created_at timestamp(3) with time zone NOT NULL
+  model text COLLATE "C"
+  embedding vector
+  dimensions integer GENERATED AS vector_dims(embedding)
+  CONSTRAINT lessons_check CHECK (((credit >= (0)::double precision) AND (credit <= (credited_runs)::double precision)))
+  CONSTRAINT lessons_check1 CHECK (((model IS NULL) = (embedding IS NULL)))
+  CONSTRAINT lessons_content_check CHECK ((((char_length(content) >= 1) AND (char_length(content) <= 500)) AND (content !~ '[\n\r]'::text)))
+  CONSTRAINT lessons_credited_runs_check CHECK ((credited_runs >= 0))
+  CONSTRAINT lessons_embedding_check CHECK (((vector_dims(embedding) >= 1) AND (vector_dims(embedding) <= 4096)))
+  CONSTRAINT lessons_kind_check CHECK ((kind = ANY (ARRAY['helpful'::text, 'harmful'::text])))
+  CONSTRAINT lessons_last_score_check CHECK (((last_score >= (0)::double precision) AND (last_score <= (1)::double precision)))
+  CONSTRAINT lessons_model_dimensions_fkey FOREIGN KEY (model, dimensions) REFERENCES embedding_models(name, dimensions)
+  CONSTRAINT lessons_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT lessons_tenant_id_task_tag_fkey FOREIGN KEY (tenant_id, task_tag) REFERENCES lesson_sets(tenant_id, task_tag)
+  CONSTRAINT lessons_tenant_id_task_tag_kind_content_key UNIQUE (tenant_id, task_tag, kind, content)
+  CONSTRAINT lessons_uses_check CHECK ((uses >= 0))
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT DELETE TO stepwarden_app
+  GRANT INSERT (tenant_id, id, task_tag, kind, content, uses, last_score, credit, credited_runs, is_by_hand, created_at, model, embedding) TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (kind, content, uses, last_score, credit, credited_runs, is_by_hand, model, embedding) TO stepwarden_app
+
 TABLE limit_counters WITH (fillfactor=50)
   tenant_id text COLLATE "C" NOT NULL
   tool text COLLATE "C" NOT NULL
@@ -1342,6 +1409,19 @@ AS $function$
         RETURNING d.tenant_id, d.id, d.fence, t.is_troubled
     $function$
   OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
+
+FUNCTION public.count_lessons()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      SELECT count(*) INTO NEW.entry_count FROM public.lessons l
+        WHERE l.tenant_id = NEW.tenant_id AND l.task_tag = NEW.task_tag;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
 
 FUNCTION public.count_unattended(own_worker text, max integer)
  RETURNS bigint
@@ -2528,6 +2608,19 @@ AS $function$
             'deployment', NEW.required_approvals = 0);
       END LOOP;
       PERFORM set_config('stepwarden.tenant', coalesce(tag, ''), true);
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.tell_lessons()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      PERFORM public.tell_webhooks(NEW.tenant_id, 'lessons.updated', 'lessons:' || NEW.task_tag, NEW.updated_at,
+        jsonb_build_object('taskTag', NEW.task_tag, 'entryCount', NEW.entry_count, 'revision', NEW.revision));
       RETURN NULL;
     END
     $function$

@@ -351,6 +351,31 @@ async function fill(tenant: string): Promise<void> {
     .values({ ...kept, id: 'whk', url: 'https://hooks.example.com/', description: '' })
     .execute()
   await kysely
+    .insertInto('lesson_sets')
+    .values({ ...own, task_tag: 'support' })
+    .execute()
+  await kysely
+    .insertInto('lessons')
+    .values({
+      ...kept,
+      id: 'les',
+      task_tag: 'support',
+      kind: 'helpful',
+      content: 'Worked well: asked',
+    })
+    .execute()
+  await kysely
+    .insertInto('lesson_showings')
+    .values({
+      ...own,
+      id: 'shw',
+      task_tag: 'support',
+      principal_id: 'ann',
+      lesson_ids: ['les'],
+      shown_at: exampleAt,
+    })
+    .execute()
+  await kysely
     .insertInto('webhook_secrets')
     .values({ ...own, webhook_id: 'whk', number: 1, secret: 'whsec_' })
     .execute()

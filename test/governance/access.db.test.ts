@@ -26,6 +26,10 @@ const acts = {
   'read the audit log, and have it sealed and signed': ['admin', 'auditor'],
   'verify the audit, and take evidence away': ['auditor'],
   "erase a customer's data": ['admin'],
+  'learn lessons, and take them into runs': ['agent', 'admin'],
+  'read lessons': ['agent', 'admin', 'auditor'],
+  'write lessons by hand': ['admin'],
+  'take lessons away': ['admin', 'auditor'],
 } as const satisfies Record<string, readonly Role[]>
 
 const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
@@ -114,6 +118,16 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   listExperiences: 'read experiences',
   getExperience: 'read experiences',
   pruneExperiences: 'prune experiences',
+  listLessons: 'read lessons',
+  getLessons: 'read lessons',
+  showLessons: 'learn lessons, and take them into runs',
+  curateLessons: 'learn lessons, and take them into runs',
+  creditLessons: 'learn lessons, and take them into runs',
+  addLesson: 'write lessons by hand',
+  editLesson: 'write lessons by hand',
+  removeLesson: 'write lessons by hand',
+  importLessons: 'write lessons by hand',
+  exportLessons: 'take lessons away',
 }
 
 /** The code of what it failed with, or `done`. */

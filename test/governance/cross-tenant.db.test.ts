@@ -188,6 +188,22 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   ],
   pruneExperiences: (n) => [{ agentId: n.agentId, dryRun: true, belowScore: 1 }],
   getExperience: (n) => [{ experienceId: n.experienceId }],
+  listLessons: (n) => [{ cursor: n.taskTag }],
+  getLessons: (n) => [{ taskTag: n.taskTag }],
+  showLessons: (n) => [{ taskTag: n.taskTag }],
+  curateLessons: (n) => [
+    { taskTag: n.taskTag },
+    { taskTag: n.taskTag, feedback: { score: 0.1, issues: ['Nothing was said.'] } },
+  ],
+  creditLessons: (n) => [{ showingId: n.showingId, score: 1 }],
+  addLesson: (n) => [{ taskTag: n.taskTag, kind: 'helpful', content: 'Ask first' }],
+  editLesson: (n) => [{ lessonId: n.lessonId, content: 'Ask last' }],
+  removeLesson: (n) => [{ lessonId: n.lessonId }],
+  importLessons: (n) => [
+    { taskTag: n.taskTag, lessons: [] },
+    { taskTag: n.taskTag, lessons: [], replace: true },
+  ],
+  exportLessons: (n) => [{ taskTag: n.taskTag }],
 }
 
 /** Operations that write nothing, or nothing but that they were asked. */

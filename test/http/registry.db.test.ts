@@ -18,6 +18,9 @@ const keys = new Map<string, string>()
 
 beforeAll(async () => {
   await seedProcedures(app)
+  // So that it is there already, whoever adds it first.
+  const { taskTag, kind, content } = nowhere
+  await operations.addLesson.invoke(app, root, { taskTag, kind, content })
   await keyFor(app, 'all', roles).then((key) => keys.set('all', key))
   for (const role of roles) keys.set(role, await keyFor(app, role, [role]))
   const { key, keyId } = await operations.createKey.invoke(app, root, { principalId: 'all' })
@@ -73,6 +76,13 @@ const nowhere: Readonly<Record<string, unknown>> = {
   answer: 1,
   calendar: { timeZone: 'Europe/Berlin' },
   roles,
+  taskTag: 'learned/by hand',
+  lessonId: 'les_000000000000000000000',
+  showingId: 'shw_000000000000000000000',
+  kind: 'helpful',
+  content: 'Worked well: asked first',
+  lessons: [],
+  score: 0.5,
 }
 
 function inputFor(

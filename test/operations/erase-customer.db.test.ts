@@ -70,6 +70,7 @@ describe('erasing a customer', () => {
       experiences: 0,
       unfinished: { runs: [], escalations: [] },
       takenAway: 0,
+      lessons: [],
       receipt: null,
     })
     expect(await findText(db, mark)).not.toEqual([])

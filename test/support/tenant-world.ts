@@ -32,6 +32,9 @@ export interface Names {
   readonly experienceId: string
   readonly agentId: string
   readonly sessionId: string
+  readonly taskTag: string
+  readonly lessonId: string
+  readonly showingId: string
 }
 
 /** A tool that fails, so that its runs escalate. */
@@ -61,6 +64,13 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     url: `https://hooks.example.com/${mark}`,
   })
   const { deliveryId } = await operations.testWebhook.invoke(app, caller, { webhookId })
+  const taskTag = `${mark}-support`
+  const { lessonId } = await operations.addLesson.invoke(app, caller, {
+    ...{ taskTag, kind: 'harmful', content: `Avoid: ${mark}` },
+  })
+  // To the one who asks in the test: nobody else is told of it.
+  const zoe = callerOf('zoe', undefined, tenantId)
+  const { showingId } = await operations.showLessons.invoke(app, zoe, { taskTag })
   const base = {
     description: `What ${mark} does with an account.`,
     issuePatterns: [phrase, `look at the ${mark} account`],
@@ -132,6 +142,7 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     ...{ idempotencyKey: `${mark}-start-RESOLVES`, requester: `${mark}-root` },
     ...{ webhookId, deliveryId },
     ...{ experienceId: experience.id, agentId, sessionId },
+    ...{ taskTag, lessonId, showingId: showingId ?? '' },
   }
 }
 
@@ -163,6 +174,9 @@ export function neverNamed(names: Names, mark: string): Names {
     experienceId: behind(names.experienceId),
     agentId: behind(names.agentId),
     sessionId: behind(names.sessionId),
+    taskTag: behind(names.taskTag),
+    lessonId: behind(names.lessonId),
+    showingId: behind(names.showingId),
   }
 }
 
