@@ -250,6 +250,10 @@ export const otherTables: Readonly<Record<string, string>> = {
   experience_recalls: 'what was measured of an index',
   experience_holds: 'what still needs an experience',
   experience_cursors: 'how far a chore has come',
+  lessons:
+    'hints for agents: nothing that was approved or run follows from them; what people write is an event',
+  lesson_sets: 'counts of the lessons',
+  lesson_showings: 'who was shown which lessons, for some days',
   webhooks: 'settings, whose changes are events',
   webhook_secrets: 'what is signed with, and never shown again',
   webhook_deliveries: 'copies of states for others, kept for a month',

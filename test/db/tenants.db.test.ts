@@ -596,6 +596,7 @@ describe('every table', () => {
         'claim_webhook_deliveries',
         'count_unattended',
         'count_vectors',
+        'deployment_figures',
         'due_schedules',
         'executions_of',
         'hold_executions',

@@ -186,7 +186,9 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
     { executionId: n.executionId },
     { cursor: n.experienceId },
   ],
-  pruneExperiences: (n) => [{ agentId: n.agentId, dryRun: true, belowScore: 1 }],
+  pruneExperiences: (n) => [
+    { agentId: n.agentId, dryRun: true, belowScore: 1, usedFewerThan: 1_000 },
+  ],
   getExperience: (n) => [{ experienceId: n.experienceId }],
   listLessons: (n) => [{ cursor: n.taskTag }],
   getLessons: (n) => [{ taskTag: n.taskTag }],
@@ -278,7 +280,7 @@ function namingMembers(operation: Operation): readonly string[] {
 // Those that write come last: what they make in our own tenant has the names that are asked about.
 // What deletes comes after all else, which would find nothing any more.
 const writing = names.filter((name) => !reading.includes(name))
-const isDeleting = (name: string) => name.startsWith('delete')
+const isDeleting = (name: string) => /^(delete|erase)/.test(name)
 const inOrder = [
   ...reading,
   ...writing.filter((name) => !isDeleting(name)),
@@ -320,8 +322,9 @@ it('no answer depends on what another tenant does', async () => {
     }
     return answers
   }
-  // What is noted of reads is noted by now.
+  // What is noted of reads is noted by now, and what was shown is counted.
   await askAll()
+  await app.useCounts.settled()
   const before = await askAll()
 
   await buildWorld(app, 'them', 'MORE')

@@ -28,9 +28,9 @@ it.each(lists)(
   '$name refuses a cursor that it has not answered: an empty page would be a lie',
   async (operation) => {
     for (const cursor of foreign) {
-      // Ids of people may be nearly anything, and so may task tags.
-      if (['listPrincipals', 'listLessons'].includes(operation.name) && /^[!-~]+$/.test(cursor))
-        continue
+      // Ids of people may be nearly anything, and task tags anything.
+      if (operation.name === 'listPrincipals' && /^[!-~]+$/.test(cursor)) continue
+      if (operation.name === 'listLessons' && /\S/.test(cursor)) continue
       const refused = await operation.invoke(app, callerOf(), { cursor }).catch((error) => error)
 
       expect(refused, cursor).toMatchObject({
