@@ -3,7 +3,7 @@ import { createGate } from '../access/gate.ts'
 import { type AppContext, announceFolderServer } from '../context.ts'
 import { isServiceError, ServiceError } from '../domain/errors.ts'
 import type { Principal } from '../domain/principal.ts'
-import type { HttpServer } from '../http/server.ts'
+import type { HttpOptions, HttpServer } from '../http/server.ts'
 import { makeFirstKey } from '../operations/first-key.ts'
 import { startWorking } from '../operations/work.ts'
 import type { Command } from './command.ts'
@@ -48,9 +48,7 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
     const { host, port, corsOrigins, trustedProxies } = config.http
     await using _metrics = await openMetrics(shell)
     const token = randomBytes(32).toString('base64url')
-    // Loaded only here: what it is made of takes half a second that no other command needs.
-    const { createHttpServer } = await import('../http/server.ts')
-    const door = await createHttpServer(app, {
+    const door = await openDoor(app, {
       database: config.database,
       corsOrigins,
       trustedProxies,
@@ -95,6 +93,15 @@ async function listen(
     const problem = error instanceof Error ? error.message : String(error)
     throw new ServiceError('ADDRESS_UNUSABLE', { ...at, problem }, { cause: error })
   }
+}
+
+/**
+ * Loaded only here: what it is made of takes half a second that no other command needs. It is a function of its own, because the
+ * compiler leaves the path of an import as it is beside `await using`.
+ */
+async function openDoor(app: AppContext, options: HttpOptions): Promise<HttpServer> {
+  const { createHttpServer } = await import('../http/server.ts')
+  return createHttpServer(app, options)
 }
 
 /** On an embedded folder nobody else could make one. It goes to the terminal and nowhere else. */
