@@ -27,6 +27,7 @@ const codeOfKind: Readonly<Record<ErrorKind, number>> = {
   too_large: exitCodes.invalid[0],
   method_not_allowed: exitCodes.invalid[0],
   unsupported_media: exitCodes.invalid[0],
+  unprocessable: exitCodes.invalid[0],
   not_found: exitCodes.notFound[0],
   conflict: exitCodes.conflict[0],
   stale: exitCodes.conflict[0],

@@ -160,3 +160,15 @@ function messageOf(error: unknown): string {
   }
   return text.replaceAll('\u0000', '').toWellFormed().slice(0, 2_000) || 'no message'
 }
+
+/** A call that is not made. `isChanged`: there is a tool of that name, and it is not the one that was approved. */
+export function refusedCall(tool: string, isChanged: boolean, endedAt: number): ToolObservation {
+  return {
+    result: 'refused',
+    code: isChanged ? 'tool_changed' : 'tool_unknown',
+    message: isChanged
+      ? `'${tool}' is not the tool that was approved for this version.`
+      : `'${tool}' is not among the tools of this service.`,
+    endedAt,
+  }
+}

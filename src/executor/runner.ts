@@ -16,7 +16,7 @@ import {
   wasNotMade,
 } from './attempt.ts'
 import { idempotencyKeyOf, type ToolCall } from './begin-step.ts'
-import { callTool } from './call-tool.ts'
+import { callTool, refusedCall } from './call-tool.ts'
 import { type Command, concludeAttempt, decide, endFromOutside } from './decide.ts'
 import { usesGivenBack, usesOfIntent } from './limits.ts'
 import type { Plan } from './plan.ts'
@@ -270,15 +270,7 @@ class Run {
     const { clock, tools } = this.#ports
     const tool = tools.find(call.tool, call.contractHash)
     if (tool === undefined) {
-      const isChanged = tools.find(call.tool) !== undefined
-      return {
-        result: 'refused',
-        code: isChanged ? 'tool_changed' : 'tool_unknown',
-        message: isChanged
-          ? `'${call.tool}' is not the tool that was approved for this version.`
-          : `'${call.tool}' is not among the tools of this service.`,
-        endedAt: clock.now(),
-      }
+      return refusedCall(call.tool, tools.find(call.tool) !== undefined, clock.now())
     }
     const pinned = this.#plan.tools.get(call.tool)
     if (pinned === undefined || !isJsonObject(row.input)) {
@@ -289,7 +281,7 @@ class Run {
     const principal = start.requester
     const idempotencyKey = () => idempotencyKeyOf(start, row)
     const watched = this.#ports.observer?.callBegins(row, call)
-    const traceparent = watched?.traceparent
+    const { traceparent } = watched ?? {}
     const context = { tenantId, executionId, principal, idempotencyKey, traceparent }
     const observed = await callTool(tool, pinned, row.input, context, call.timeoutMs, clock)
     watched?.ended(observed.result, observed.result === 'done' ? undefined : observed.code)

@@ -1,21 +1,5 @@
-import type { ErrorKind, ServiceError } from '../domain/errors.ts'
-
-/** The one table from what sort of failure it was to the status. */
-export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
-  invalid: 400,
-  unauthenticated: 401,
-  forbidden: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  conflict: 409,
-  stale: 412,
-  too_large: 413,
-  unsupported_media: 415,
-  precondition_required: 428,
-  rate_limited: 429,
-  internal: 500,
-  unavailable: 503,
-}
+import type { ServiceError } from '../domain/errors.ts'
+import { statusOfKind } from '../domain/http-status.ts'
 
 export const problemType = 'application/problem+json'
 

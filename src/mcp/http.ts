@@ -4,7 +4,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import { rateLimitHeadersOf } from '../access/gate.ts'
 import type { AppContext } from '../context.ts'
-import { type ErrorKind, ServiceError } from '../domain/errors.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { statusOfKind } from '../domain/http-status.ts'
 import type { Principal } from '../domain/principal.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { createMcpServer, type Identify } from './server.ts'
@@ -47,22 +48,6 @@ interface Refusal {
   readonly message: string
   readonly headers?: Readonly<Record<string, string>>
   readonly code?: string
-}
-
-const statusOf: Readonly<Record<ErrorKind, number>> = {
-  invalid: 400,
-  too_large: 413,
-  not_found: 404,
-  conflict: 409,
-  stale: 412,
-  precondition_required: 428,
-  forbidden: 403,
-  unauthenticated: 401,
-  method_not_allowed: 405,
-  unsupported_media: 415,
-  rate_limited: 429,
-  unavailable: 503,
-  internal: 500,
 }
 
 /**
@@ -175,8 +160,8 @@ function refusalOf(error: ServiceError): Refusal {
   // The protocol of bearer tokens gives no reason to whoever has shown none.
   const why = code === 'CREDENTIAL_MISSING' ? '' : ', error="invalid_token"'
   const headers = { 'WWW-Authenticate': `${realm}${why}` }
-  if (kind === 'unauthenticated') return { status: statusOf[kind], code, message, headers }
-  return { status: statusOf[kind], code, message, headers: rateLimitHeadersOf(error) }
+  if (kind === 'unauthenticated') return { status: statusOfKind[kind], code, message, headers }
+  return { status: statusOfKind[kind], code, message, headers: rateLimitHeadersOf(error) }
 }
 
 /** In the form of the protocol's errors, which is what its clients read. */

@@ -11,6 +11,7 @@ const nextMoves: Readonly<Record<ErrorKind, string>> = {
   too_large: 'Send less, and call again.',
   method_not_allowed: 'Correct what is named above, and call again.',
   unsupported_media: 'Correct what is named above, and call again.',
+  unprocessable: 'Correct what is named above, and call again.',
   not_found: 'Take the id or key from an earlier answer; do not guess one.',
   conflict:
     'Look how it stands now (get_execution, list_waiting_steps) before you do anything else.',

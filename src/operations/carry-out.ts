@@ -1,27 +1,18 @@
 import type { AppContext } from '../context.ts'
 import type { TenantDb } from '../db/connect.ts'
 import { isOutage } from '../db/database-errors.ts'
-import { findExecution, findLastStep, listCalled, listSteps } from '../db/queries/executions.ts'
+import { findExecution, listCalled, listSteps } from '../db/queries/executions.ts'
 import { firstClaim, insertExecution, type NewExecution } from '../db/queries/insert-execution.ts'
 import {
-  attachLateOutcome,
   claimExecution,
   claimExecutions,
   handBackExecution,
   releaseExecutions,
 } from '../db/queries/work.ts'
 import { isServiceError } from '../domain/errors.ts'
-import { reasonOf } from '../domain/escalation.ts'
-import {
-  type Durability,
-  type ExecutionEnd,
-  isStepEnded,
-  nameOf,
-  type StepRow,
-} from '../domain/execution.ts'
+import type { Durability, StepRow } from '../domain/execution.ts'
 import type { Id } from '../domain/ids.ts'
 import { type ExecutionState, initialState } from '../executor/apply.ts'
-import { endFromOutside } from '../executor/decide.ts'
 import type { Plan } from '../executor/plan.ts'
 import type { Claim, Flags, RunnerPorts } from '../executor/ports.ts'
 import { replay } from '../executor/replay.ts'
@@ -29,10 +20,12 @@ import { runExecution } from '../executor/runner.ts'
 import type { InputRecord } from '../reply/reply.ts'
 import { inSpan } from '../telemetry/span.ts'
 import { watchRun } from '../telemetry/watch-run.ts'
-import { cancelCalled, createChildren } from './called-runs.ts'
+import { createChildren } from './called-runs.ts'
 import { doChores } from './chores.ts'
 import type { Caller } from './define.ts'
+import { endFor, noteEnd } from './end-for.ts'
 import { planOfExecution } from './execution-plan.ts'
+import { keepLateOutcome } from './keep-late-outcome.ts'
 import { replyToExecution } from './reply-to-execution.ts'
 import { openRun, sensitivityOf } from './sensitive-run.ts'
 import { findUnknownWrite } from './unknown-writes.ts'
@@ -361,16 +354,6 @@ async function runToEnd(
   }
 }
 
-/** Counts an end that is committed, and marks what is under way by it. */
-function noteEnd({ meter, span }: AppContext, { status, outcome, reason }: ExecutionEnd): void {
-  meter?.executionEnded(status, reason?.code ?? 'none')
-  span?.set({
-    'stepwarden.execution.status': status,
-    'stepwarden.execution.outcome': outcome ?? undefined,
-    'stepwarden.execution.reason': reason?.code,
-  })
-}
-
 /** Begins the runs that were called just now, one after the other. Each of them takes its caller up when it ends. */
 async function carryOnCalled(
   app: AppContext,
@@ -391,33 +374,6 @@ async function stopCalled(app: AppContext, db: TenantDb, parentId: Id<'execution
   }
 }
 
-/** How long a late outcome looks for the escalation that its execution ends in, and how often. */
-const lateOutcomeMs = 300_000
-const lateOutcomeWaitMs = 500
-
-/** What a write came to after its execution was taken over: whoever works the escalation off has to know. */
-async function keepLateOutcome(
-  app: AppContext,
-  db: TenantDb,
-  executionId: Id<'execution'>,
-  row: StepRow,
-): Promise<void> {
-  const givesUpAt = performance.now() + lateOutcomeMs
-  while (performance.now() < givesUpAt) {
-    try {
-      if (await attachLateOutcome(db, executionId, row)) return
-    } catch (error) {
-      if (!isOutage(error)) {
-        app.log.error({ err: error, executionId }, 'a late outcome could not be kept')
-        return
-      }
-    }
-    await new Promise((resolve) => setTimeout(resolve, lateOutcomeWaitMs).unref())
-  }
-  // The other worker has repeated the call, with the same key, and recorded that.
-  app.log.info({ executionId, stepKey: row.stepKey }, 'a late outcome met no escalation')
-}
-
 /** Whoever listens must not be able to stop a run. */
 function tell(
   app: AppContext,
@@ -429,32 +385,4 @@ function tell(
   } catch (error) {
     app.log.warn({ err: error }, 'a listener to steps has failed')
   }
-}
-
-/** Ends a run for a reason that lies outside its definition; a person takes it from there. */
-async function endFor(
-  app: AppContext,
-  claim: Claim,
-  code: 'internal_error' | 'recovery_exhausted',
-): Promise<void> {
-  const { executionId } = claim
-  const db = app.database.forTenant(claim.tenantId)
-  const reason = reasonOf(code, whereItStood(await findLastStep(db.kysely, executionId)))
-  const end = endFromOutside({ status: 'escalated', reason }, app.clock.now())
-  await cancelCalled(app, db, executionId)
-  await app.journal.commit(claim, { added: [], changed: [], end })
-  noteEnd(app, end)
-  await replyToExecution(app, db, executionId)
-}
-
-/** Where a person begins to look: the step that was going, or the last that left a record. */
-function whereItStood(
-  last: Awaited<ReturnType<typeof findLastStep>>,
-): Parameters<typeof reasonOf>[1] {
-  if (last === undefined) return { detail: 'nothing of it is recorded but its start' }
-  const { stepKey, status, tool } = last
-  const name = `step '${nameOf(last)}'${tool === null ? '' : ` (${tool})`}`
-  return isStepEnded(status)
-    ? { detail: `the last that is recorded is ${name}; what came next is not` }
-    : { stepKey, detail: `it was at ${name}` }
 }

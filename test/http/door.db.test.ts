@@ -35,7 +35,7 @@ describe('a run over HTTP', () => {
     expect(again.body.execution.id).toBe(id)
     const other = { ...body, customerId: 'C-1' }
     const reused = await door.call('POST /v1/executions', { key, body: other, headers })
-    expect(reused).toMatchObject({ status: 400, body: { code: 'IDEMPOTENCY_KEY_REUSED' } })
+    expect(reused).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } })
     const both = { ...body, idempotencyKey: 'order 7' }
     expect((await door.call('POST /v1/executions', { key, body: both, headers })).status).toBe(400)
     const read = await door.call(`GET ${first.headers.get('location')}`, { key })

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isServiceError } from '../../src/domain/errors.ts'
+import { statusOfKind } from '../../src/domain/http-status.ts'
 import { roles } from '../../src/domain/principal.ts'
-import { statusOfKind } from '../../src/http/problem.ts'
 import { type Route, routes } from '../../src/http/routes.ts'
 import { authenticate } from '../../src/operations/authenticate.ts'
 import type { Operation } from '../../src/operations/define.ts'

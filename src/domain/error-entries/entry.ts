@@ -16,6 +16,7 @@ export type ErrorKind =
   | 'too_large'
   | 'method_not_allowed'
   | 'unsupported_media'
+  | 'unprocessable'
   | 'rate_limited'
   | 'unavailable'
   | 'internal'

@@ -57,7 +57,7 @@ export const executions = {
       `What step '${d.step}' of ${d.executionId} shows has the hash ${d.showHash}, and your yes names another. Look at it again.`,
   ),
   IDEMPOTENCY_KEY_REUSED: define<{ idempotencyKey: string; executionId: string }>(
-    'invalid',
+    'unprocessable',
     (d) =>
       `The idempotency key '${d.idempotencyKey}' belongs to another request, which became ${d.executionId}. Use a new key for a new request.`,
   ),
