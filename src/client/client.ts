@@ -7,15 +7,19 @@ export interface ClientOptions {
   readonly url: string
   /** An API key, or a function that answers the credential of the moment. */
   readonly key: string | (() => string | Promise<string>)
+  /** How long a start waits for its run, from 0 to 60; default 30. */
+  readonly waitSeconds?: number
   /** In place of the global one. */
   readonly fetch?: typeof fetch
 }
+
+const defaultWaitSeconds = 30
 
 /**
  * The operations of a server, as `createStepwarden` has them of this process: the same names, input and output.
  *
  * @throws (each of them) ServiceError with the code and details that the server tells; `ANSWER_UNUSABLE` when what answers is no
- *   Stepwarden of this version. What the network says comes as it is: whether a change was made is not known then.
+ *   Stepwarden of this version; `RUN_UNFINISHED` of a start whose run takes longer than `waitSeconds`. What the network says comes as it is: whether a change was made is not known then.
  */
 export function connectStepwarden(options: ClientOptions): Client {
   // Each entry is made from the place of its own name, which the compiler cannot follow through `fromEntries`.
@@ -33,7 +37,7 @@ function firstOf(place: string | readonly string[]): readonly [Method, string] {
 }
 
 async function call(
-  { url, key, fetch: ask = fetch }: ClientOptions,
+  { url, key, waitSeconds = defaultWaitSeconds, fetch: ask = fetch }: ClientOptions,
   [method, place]: readonly [Method, string],
   input: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
@@ -46,6 +50,8 @@ async function call(
   const headers = new Headers({
     accept: 'application/json',
     authorization: `Bearer ${typeof key === 'string' ? key : await key()}`,
+    // What starts no run takes no notice of it.
+    prefer: `wait=${waitSeconds}`,
   })
   for (const [field, name] of headerOfField) {
     if (!rest.has(field)) continue
@@ -72,7 +78,16 @@ async function call(
   const text = await response.text()
   const answer = parsed(text)
   if (!response.ok || answer === undefined) throw errorOf(response.status, text)
+  if (response.status === 202) refuseUnfinished(answer, waitSeconds)
   return answer
+}
+
+/** A run that is left to a worker is told of with its record; of one that goes on behind its answer there is the id alone. */
+function refuseUnfinished(answer: unknown, waitedSeconds: number): void {
+  const { executionId, execution } = Object(answer)
+  if (execution === undefined) {
+    throw new ServiceError('RUN_UNFINISHED', { executionId, waitedSeconds })
+  }
 }
 
 /** The error that the server has told; `ANSWER_UNUSABLE` for what is none that is known here. */

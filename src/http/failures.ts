@@ -80,6 +80,11 @@ function toServiceError(error: unknown): ServiceError {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new ServiceError('MEDIA_TYPE_UNSUPPORTED', {}, options)
   }
+  // Fastify marks so what reading a body has failed with; nobody is there to be answered.
+  if (code === 'ECONNRESET' && statusCode === 400) {
+    const problems = [{ path: 'body', message: 'ended before it was whole' }]
+    return new ServiceError('HTTP_INVALID', { problems }, options)
+  }
   const isFastify = typeof code === 'string' && code.startsWith('FST_')
   if (isFastify && typeof statusCode === 'number' && statusCode < 500) {
     return new ServiceError(

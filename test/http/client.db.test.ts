@@ -54,3 +54,17 @@ it('throws what the service throws', async () => {
   const follow = followExecution(options, 'exec_000000000000000000000')
   await expect(follow.next()).rejects.toMatchObject({ code: 'EXECUTION_NOT_FOUND' })
 })
+
+it('names a run that it does not wait for, and has it under the same idempotency key', async () => {
+  const hasty = connectStepwarden({ ...options, waitSeconds: 0 })
+  const start = { ticket: { text: 'I was charged twice for TXN-DUP-002' }, idempotencyKey: 'hasty' }
+  const left = await hasty.resolveTicket(start).catch((error) => error)
+  expect(isServiceError(left, 'RUN_UNFINISHED')).toBe(true)
+  const { executionId } = left.details
+  expect(left.message).toContain(executionId)
+  await expect
+    .poll(async () => (await client.getExecution({ executionId })).reply, { timeout: 10_000 })
+    .not.toBeNull()
+  const again = await hasty.resolveTicket(start)
+  expect(again.execution).toMatchObject({ id: executionId, outcome: 'resolved' })
+})

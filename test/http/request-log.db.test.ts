@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openTestApp, seedProcedures } from '../support/app.ts'
 import { keyFor, openTestDoor } from '../support/http.ts'
@@ -154,4 +155,19 @@ it('what fails behind an answer has the ids of the request in its line', async (
       ...{ requestId: 'order-8', tenantId: 'default', executionId: body.execution.id },
     }),
   )
+})
+
+it('a client that goes away while it sends is no failure of the service', async () => {
+  const url = new URL(door.url)
+  const socket = connect(Number(url.port), url.hostname)
+  socket.write(
+    `POST /v1/search HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"issue":`,
+  )
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  socket.destroy()
+
+  const [line] = await answered()
+
+  expect(line).toMatchObject({ route: '/v1/search', status: 499, level: levels.info })
+  expect(lines.filter(({ level }) => Number(level) > levels.info)).toEqual([])
 })

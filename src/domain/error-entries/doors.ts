@@ -19,6 +19,11 @@ export const doors = {
       `The answer is none that is known here: status ${d.status}, '${d.found}'. Check the URL, what stands between, and that client and server are of one version.`,
     { retryable: true },
   ),
+  RUN_UNFINISHED: define<{ executionId: string; waitedSeconds: number }>(
+    'unavailable',
+    (d) =>
+      `${d.executionId} was started, and still runs after ${d.waitedSeconds} s. It goes on by itself: read it with getExecution, or follow it with followExecution.`,
+  ),
   ROUTE_NOT_FOUND: define<{ method: string; path: string }>(
     'not_found',
     (d) => `There is nothing at ${d.method} ${d.path}. /openapi.json lists what there is.`,
