@@ -137,7 +137,7 @@ const saysNothing = wordsOf(
 /** Stems of words that stand for whatever is done, or for who is always there: a line with one of them more is no narrower. */
 const isLight: ReadonlySet<string> = new Set(
   (
-    'hit use using make do give get try keep take have send provide perform perform cause run state say mention include contain ' +
+    'hit use using make do give get try keep take have send provide perform cause run state say mention include contain ' +
     'to too also again always ever already then just even only any some such whole overall in general ' +
     'customer user client caller agent reply answer response message request ticket conversation tool api call step way thing ' +
     'time problem issue error result'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listEmbeddingModels } from '../db/queries/embedding-models.ts'
 import { listExperiencesByIds } from '../db/queries/experiences.ts'
 import { maxShownLength } from '../domain/sensitive-text.ts'
-import { experienceLimits, outcomeTypes } from '../learning/experience.ts'
+import { type Experience, experienceLimits, outcomeTypes } from '../learning/experience.ts'
 import { defaultMinSimilarity, experienceTopK } from '../learning/experience-rank.ts'
 import { formatExperiences } from '../learning/experience-text.ts'
 import { defineOperation } from './define.ts'
@@ -94,9 +94,11 @@ export const retrieveExperiences = defineOperation({
       { minSimilarity, topK },
     )
     const ids = found.map(({ id }) => id)
-    const byId = new Map((await listExperiencesByIds(db.kysely, ids)).map((one) => [one.id, one]))
+    const byId = new Map<string, Experience>(
+      (await listExperiencesByIds(db.kysely, ids)).map((one) => [one.id, one]),
+    )
     const matches = found.flatMap(({ id, similarity, relevance }) => {
-      const experience = byId.get(id as never)
+      const experience = byId.get(id)
       // One that was erased just now is not shown any more.
       if (experience === undefined) return []
       return [{ experience: toExperienceOutput(experience), similarity, relevance }]
