@@ -181,7 +181,7 @@ async function wireContext(
   const { meter } = options
   meter?.readFrom({ pool: database.pool, figures: () => readFigures(database, worker.id) })
   const journal = createJournal(database, clock)
-  const opened = options.tracer === undefined ? await openTraces(config) : undefined
+  const opened = options.tracer === undefined ? await openTraces(config, log) : undefined
   const tracer = options.tracer ?? opened
   return {
     database,
@@ -215,11 +215,26 @@ async function wireContext(
   }
 }
 
+/** A collector that is away is told of so often. */
+const lostTracesToldMs = 60_000
+
 /** Loaded only here: what sends traces takes a fifth of a second that a start without a collector does not need. */
-async function openTraces({ telemetry }: Pick<Config, 'telemetry'>): Promise<Tracer | undefined> {
-  if (telemetry?.traces === undefined) return undefined
+async function openTraces(
+  { telemetry }: Pick<Config, 'telemetry'>,
+  log: Logger,
+): Promise<Tracer | undefined> {
+  const { traces } = telemetry ?? {}
+  if (traces === undefined) return undefined
   const { openTracer } = await import('./telemetry/open-tracer.ts')
-  return openTracer(telemetry.traces, serviceVersion)
+  let lost = 0
+  let toldAt = Number.NEGATIVE_INFINITY
+  return openTracer(traces, serviceVersion, (count, error) => {
+    lost += count
+    if (performance.now() - toldAt < lostTracesToldMs) return
+    log.warn({ err: error, spans: lost }, 'traces were not taken, and are lost')
+    lost = 0
+    toldAt = performance.now()
+  })
 }
 
 async function readFigures(database: Database, workerId: Id<'worker'>): Promise<readonly Figure[]> {

@@ -10,7 +10,11 @@ import {
 } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node'
+import {
+  BatchSpanProcessor,
+  NodeTracerProvider,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace-node'
 import type { TracesConfig } from '../config/telemetry.ts'
 import type { Attributes, Span, SpanOptions, Tracer } from './span.ts'
 import { readTraceparent, writeTraceparent } from './traceparent.ts'
@@ -24,10 +28,17 @@ const kinds = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: Sp
 /**
  * Sends traces to a collector, in batches and behind everything else: one that is slow or away costs the spans that find
  * no place to wait, and nothing more. Nothing is registered globally, so that an application's own tracing stays its own.
+ * `onLost` is told of spans that a collector has not taken.
  */
-export function openTracer({ url, serviceName }: TracesConfig, serviceVersion: string): Tracer {
+export function openTracer(
+  { url, serviceName }: TracesConfig,
+  serviceVersion: string,
+  onLost: (count: number, error: Error | undefined) => void,
+): Tracer {
   const exporter = new OTLPTraceExporter({ url, timeoutMillis: lastWordsMs })
-  const processor = new BatchSpanProcessor(exporter, { exportTimeoutMillis: lastWordsMs })
+  const processor = new BatchSpanProcessor(telling(exporter, onLost), {
+    exportTimeoutMillis: lastWordsMs,
+  })
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({
       'service.name': serviceName,
@@ -49,6 +60,25 @@ export function openTracer({ url, serviceName }: TracesConfig, serviceVersion: s
       await Promise.race([provider.shutdown().catch(() => {}), late])
       clearTimeout(timer)
     },
+  }
+}
+
+/** What an exporter answers when all went well. */
+const taken = 0
+
+function telling(
+  exporter: OTLPTraceExporter,
+  onLost: (count: number, error: Error | undefined) => void,
+): SpanExporter {
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.code !== taken) onLost(spans.length, result.error)
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush(),
   }
 }
 

@@ -21,7 +21,7 @@ const pin = '99887766'
 
 vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '50')
 const collector = await openCollector()
-const tracer = openTracer({ url: collector.url, serviceName: 'desk' }, '1.2.3')
+const tracer = openTracer({ url: collector.url, serviceName: 'desk' }, '1.2.3', () => {})
 const meter = createPrometheusMeter()
 const server = await startOpenAiServer()
 const replyModel = createOpenAiReplyModel(server.connection, 'gpt-test')

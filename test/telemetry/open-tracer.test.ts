@@ -6,7 +6,9 @@ import { beginSpan, codeOf, inSpan } from '../../src/telemetry/span.ts'
 import { openCollector } from '../support/collector.ts'
 
 const collector = await openCollector()
-const open = (url: string) => openTracer({ url, serviceName: 'desk' }, '1.2.3')
+const lost: number[] = []
+const open = (url: string) =>
+  openTracer({ url, serviceName: 'desk' }, '1.2.3', (count) => lost.push(count))
 
 describe('a tracer that is closed', () => {
   it('has sent what was not sent yet', async () => {
@@ -19,11 +21,13 @@ describe('a tracer that is closed', () => {
     expect(collector.bodies[0]).toContain('"service.name","value":{"stringValue":"desk"}')
   })
 
-  it('is closed though nobody takes them', async () => {
+  it('is closed though nobody takes them, and has told so', async () => {
     const tracer = open('http://127.0.0.1:1/v1/traces')
     tracer.begin('nobody hears it').end()
 
     await tracer[Symbol.asyncDispose]()
+
+    expect(lost).toEqual([1])
   })
 
   it('is closed though the collector takes them and never says so', async () => {

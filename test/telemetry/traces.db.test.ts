@@ -14,7 +14,7 @@ import { startOpenAiServer } from '../support/openai-server.ts'
 // By default spans wait for five seconds for others to be sent with.
 vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '50')
 const collector = await openCollector()
-const tracer = openTracer({ url: collector.url, serviceName: 'desk' }, '1.2.3')
+const tracer = openTracer({ url: collector.url, serviceName: 'desk' }, '1.2.3', () => {})
 const server = await startOpenAiServer()
 const replyModel = createOpenAiReplyModel(server.connection, 'gpt-test')
 
