@@ -91,6 +91,13 @@ export class Given {
     return Number(value)
   }
 
+  /** A port of this machine; undefined when it was not given. 0 is any that is free. */
+  port(name: string): number | undefined {
+    const port = this.number(name)
+    if (port === undefined || port <= 65_535) return port
+    throw usageError(`--${name} must be a port, 0 to 65535, found ${port}.`, 'Give another.')
+  }
+
   /** An instant, in RFC 3339 or as a date (its first moment in UTC); undefined when it was not given. */
   instant(name: string): string | undefined {
     const value = this.find(name)

@@ -35,8 +35,10 @@ one PostgreSQL. Ctrl-C or SIGTERM takes no more requests, ends event streams, le
 and gives the runs back. A second one ends it at once, and loses nothing either.`,
   async run(shell, given) {
     const { terminal, config } = shell
+    const { host, port, corsOrigins, trustedProxies } = config.http
+    const at = { host: given.find('host') ?? host, port: given.port('port') ?? port }
     const interrupted = shell.untilInterrupted()
-    await shell.measure(given.number('metrics-port'))
+    await shell.measure(given.port('metrics-port'))
     const app = await Promise.race([shell.app(), interrupted])
     if (app === undefined) {
       return { output: { address: null }, screen: 'Stopped before it was there.' }
@@ -45,7 +47,6 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
     const person = localPerson(config.tenantId)
     const { status, text } = await examinePlaybooks(app, person)
     if (status === 'fail') terminal.notice(`Look out: ${text}.`)
-    const { host, port, corsOrigins, trustedProxies } = config.http
     await using _metrics = await openMetrics(shell)
     const token = randomBytes(32).toString('base64url')
     const door = await openDoor(app, {
@@ -58,7 +59,6 @@ and gives the runs back. A second one ends it at once, and loses nothing either.
         local: { token, person },
       }),
     })
-    const at = { host: given.find('host') ?? host, port: given.number('port') ?? port }
     const address = await listen(door, at)
     announceFolderServer(config.database, { address: localAddress(address), token })
     const working = given.has('no-work')

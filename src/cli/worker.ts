@@ -33,7 +33,7 @@ it at once (exit code 130), and loses nothing either. Tools are loaded at the st
     const { terminal } = shell
     // From the beginning: a database that does not answer may take long to be opened.
     const interrupted = shell.untilInterrupted()
-    await shell.measure(given.number('metrics-port'))
+    await shell.measure(given.port('metrics-port'))
     const app = await Promise.race([shell.bareApp(), interrupted])
     if (app === undefined) {
       const output = { workerId: null, carriedOn: 0, left: [] }

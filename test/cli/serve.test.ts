@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { readEvents } from '../support/sse.ts'
@@ -157,4 +157,30 @@ test('a port that is taken is told of', async () => {
   })
   expect(exitCode).toBe(6)
   expect(stderr).toContain(`Nothing can be served at 127.0.0.1, port ${port}`)
+})
+
+test.each(['--port', '--metrics-port'])(
+  '%s that no machine has is refused before anything',
+  async (flag) => {
+    const { exitCode, stderr } = await runCli(['serve', flag, '70000'], {
+      dataDir: join(folder, 'never'),
+    })
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain(`${flag} must be a port, 0 to 65535, found 70000`)
+    expect(existsSync(join(folder, 'never'))).toBe(false)
+  },
+)
+
+test('figures are where the flag says, and a port that is taken for them is told of', async () => {
+  const first = await serve(join(folder, 'figures'), '--metrics-port', '0')
+  const [, address = ''] = /Figures for Prometheus are at (\S+)\./.exec(first.said) ?? []
+  expect(await (await fetch(address)).text()).toContain('stepwarden_http_requests_total')
+  const { exitCode, stderr } = await runCli(
+    ['serve', '--port', '0', '--metrics-port', new URL(address).port],
+    { dataDir: join(folder, 'others') },
+  )
+  expect(exitCode).toBe(6)
+  expect(stderr).toContain('--metrics-port')
+  first.child.kill('SIGTERM')
+  expect((await first.ended).exitCode).toBe(0)
 })

@@ -5,7 +5,7 @@ export const doors = {
   ADDRESS_UNUSABLE: define<{ host: string; port: number; problem: string }>(
     'unavailable',
     (d) =>
-      `Nothing can be served at ${d.host}, port ${d.port}: ${d.problem}. Give another with --host and --port, or set STEPWARDEN_HOST and STEPWARDEN_PORT.`,
+      `Nothing can be served at ${d.host}, port ${d.port}: ${d.problem}. Give another: --host and --port, or STEPWARDEN_HOST and STEPWARDEN_PORT; for figures --metrics-port, or STEPWARDEN_METRICS_HOST and STEPWARDEN_METRICS_PORT.`,
   ),
   SERVER_SILENT: define<{ address: string }>(
     'unavailable',
