@@ -69,3 +69,14 @@ it('is a page for people with the fields of requests and answers, those of objec
   const targets = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id)
   expect(targets.filter((id) => !page.includes(`id="${id}"`))).toEqual([])
 })
+
+it('keeps what was learned together, and leaves no chapter empty', () => {
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  for (const { operationId, tags } of operations) {
+    if (/Experience|Lesson/.test(operationId))
+      expect([operationId, tags]).toEqual([operationId, ['learning']])
+  }
+  const used = new Set(operations.flatMap(({ tags }) => tags))
+  expect(document.tags).toHaveLength(used.size)
+  for (const name of used) expect(document.tags).toContainEqual(expect.objectContaining({ name }))
+})
