@@ -15,7 +15,10 @@ import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 
 export type Run = Awaited<ReturnType<Client['startExecution']>>
 
-/** A database of the suite's own, gone when it is closed: on the server of TEST_DATABASE_URL, else embedded. */
+/**
+ * A database of the suite's own that asks for no approvals, gone when it is closed: on the server of TEST_DATABASE_URL,
+ * else embedded.
+ */
 export interface SuiteDatabase extends AsyncDisposable {
   readonly config: DatabaseConfig
 }
@@ -31,7 +34,7 @@ export async function openSuiteDatabase(): Promise<SuiteDatabase> {
   }
   const dataDir = await mkdtemp(join(tmpdir(), 'stepwarden-conformance-'))
   return {
-    config: { dataDir },
+    config: { dataDir, requiredApprovals: 0 },
     [Symbol.asyncDispose]: () => rm(dataDir, { recursive: true, force: true }),
   }
 }

@@ -8,8 +8,8 @@ import { afterAll } from 'vitest'
 
 const entry = fileURLToPath(new URL('../../bin/stepwarden.js', import.meta.url))
 
-/** The command as the package has it, where somebody has built it for the tests: `.ci/run` does. */
-const builtEntry = process.env.TEST_BUILT_COMMAND
+/** The command as the package has it, where it was built for the tests: `npm test` does. */
+const builtEntry = process.env.STEPWARDEN_TEST_BUILT
 
 /** What a process left behind. */
 export interface Ended {
@@ -47,8 +47,8 @@ export async function runCli(words: readonly string[], options: RunOptions = {})
 export function startCli(words: readonly string[], options: RunOptions = {}): Running {
   const { DATABASE_URL: _url, STEPWARDEN_CONFIG: _config, ...inherited } = process.env
   // Compiled it starts in half the time; tools of a test are TypeScript, which only the sources can load.
-  const isBuilt = builtEntry !== undefined && options.environment?.STEPWARDEN_CONFIG === undefined
-  const child = spawn(process.execPath, [isBuilt ? builtEntry : entry, ...words], {
+  const needsSources = options.environment?.STEPWARDEN_CONFIG !== undefined
+  const child = spawn(process.execPath, [(!needsSources && builtEntry) || entry, ...words], {
     env: {
       ...inherited,
       // Reviews have tests of their own.

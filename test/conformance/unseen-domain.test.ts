@@ -1,13 +1,17 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import { createRecorder, type Report, reportText } from '../../conformance/report.ts'
 import { runSuites } from '../../conformance/suites.ts'
 import { rental } from './rental.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stepwarden-cases-'))
 afterAll(() => rmSync(folder, { recursive: true }))
+// On the embedded database, also where there is a server: the public cases run on that.
+beforeEach(() => {
+  vi.stubEnv('TEST_DATABASE_URL', '')
+})
 
 /** What comes of a folder with these files; a text is written as it is. */
 async function reportOn(name: string, files: Readonly<Record<string, unknown>>): Promise<Report> {
