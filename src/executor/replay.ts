@@ -198,8 +198,9 @@ function nextClosed(
   return first
 }
 
-/** Whether a word has closed a wait, or the end of a called run, and not the time. */
-function isClosedByOthers({ kind, exchange }: StepRow): boolean {
+/** Whether a word has closed a wait, or the end of a called run, and not the time, after whatever was said before. */
+function isClosedByOthers({ kind, exchange, error }: StepRow): boolean {
+  if (error?.code === 'deadline_passed') return false
   const said = exchange?.at(-1)?.kind
   return kind === 'call' || said === 'answered' || said === 'approved' || said === 'denied'
 }

@@ -377,6 +377,18 @@ describe('a scenario', () => {
     expect(late.end?.reason?.code).toBe('deadline_passed')
   })
 
+  it('lets a deadline pass over several approvals, some of which have some of their quorum', () => {
+    const approval = { ...approveStep, quorum: 2, deadline: '2h', onDeadline: 'continue' } as const
+    const nothing = { says: 'nothing' }
+    const some = [{ says: 'approved', after: '1h' }, nothing]
+
+    const { rows } = run([{ ...approval, forEach: '[1, 2, 3]' }, lookStep], {
+      steps: { 'yes[0]': some, 'yes[1]': nothing, 'yes[2]': some, look: { output: 1 } },
+    })
+
+    expect(rows.slice(1, 4).map(({ status }) => status)).toEqual(Array(3).fill('expired'))
+  })
+
   it('stops where it would wait for ever', () => {
     const { stop } = run([askStep], { steps: { ask: { says: 'nothing' } } })
 
