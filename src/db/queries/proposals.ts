@@ -92,7 +92,7 @@ export type Decision = { readonly by: Principal; readonly at: Date } & (
   | { readonly status: 'dismissed'; readonly reason: string }
 )
 
-/** Decides a proposal that is open; false when it is not any more. Whoever else decides it waits until the transaction ends. */
+/** Decides a proposal that is open; false when it cannot be any more. Whoever else decides it waits until the transaction ends. */
 export async function updateDecided(
   transaction: Transaction,
   id: Id<'proposal'>,
@@ -110,6 +110,8 @@ export async function updateDecided(
     })
     .where('id', '=', id)
     .where('status', '=', 'open')
+    // What is erased can still be dismissed.
+    .$if(decision.status === 'accepted', (query) => query.where('erased_at', 'is', null))
     .returning('id')
     .executeTakeFirst()
   return row !== undefined
