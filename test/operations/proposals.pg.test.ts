@@ -25,7 +25,7 @@ it('is accepted by one of twenty who accept at once, or dismiss', async () => {
     const key = `RACE_${round}`
     const { proposalId } = await proposePlain(app, key)
 
-    const results = await at(20, (n) =>
+    const results = await at<unknown>(20, (n) =>
       n % 4 === 3
         ? operations.dismissProposal.invoke(app, callerOf(`p${n}`, ['admin']), {
             ...{ ...idOf(proposalId), reason: 'No' },

@@ -1,4 +1,4 @@
-import { define } from './entry.ts'
+import { define, type Problems, problemLines } from './entry.ts'
 
 /** What agents learn from. */
 export const learning = {
@@ -36,6 +36,10 @@ export const learning = {
     'forbidden',
     (d) =>
       `Proposals are accepted and dismissed by people, and '${d.id}' is of kind '${d.kind}'. It may propose.`,
+  ),
+  PROPOSAL_NOT_LEARNED: define<Problems>(
+    'unprocessable',
+    (d) => `Nothing can be proposed from that:${problemLines(d.problems)}`,
   ),
   PROPOSAL_EVIDENCE_GONE: define<{ gone: readonly string[] }>(
     'conflict',
