@@ -37,11 +37,11 @@ describe('twelve runs of a desk, two of them failures', () => {
       input: { required: ['transactionId'] },
       escalationRules: [
         {
-          text: 'result of check_gateway is not duplicate_capture',
+          text: 'The result of check_gateway is not duplicate_capture',
           when: "steps.check_gateway.output.result != 'duplicate_capture'",
         },
-        { text: 'state of check_transaction is not captured_twice' },
-        { text: 'orderCreated of check_transaction is not true' },
+        { text: 'The state of check_transaction is not captured_twice' },
+        { text: 'The orderCreated of check_transaction is not true' },
       ],
     })
     expect(definition.steps.slice(3)).toMatchObject([
@@ -197,7 +197,7 @@ describe('runs that differ', () => {
       policy: { mostAmount: 100 },
       escalationRules: [
         {
-          text: 'amount of look is above 100',
+          text: 'The amount of look is above 100',
           when: 'steps.look.output.amount > policy.mostAmount',
         },
       ],
@@ -291,7 +291,7 @@ it('teaches a playbook that there is the rules that were learned from failures',
   expect(learnRules({ demonstrations, contracts: deskContracts, stepKeyOf })).toEqual({
     rules: [
       {
-        text: 'result of ask_gateway is not duplicate_capture',
+        text: 'The result of ask_gateway is not duplicate_capture',
         when: "steps.ask_gateway.output.result != 'duplicate_capture'",
       },
     ],
