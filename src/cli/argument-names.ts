@@ -24,6 +24,7 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   expiresInDays: ['--expires'],
   principalId: ['ID', '--principal'],
   keyId: ['KEY_ID'],
+  proposalId: ['ID'],
   topK: ['--top'],
 }
 

@@ -17,6 +17,7 @@ import { lessonCommands } from './lesson-commands.ts'
 import { mcp } from './mcp-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
+import { proposalCommands } from './proposal-commands.ts'
 import { reviewCommands } from './review-commands.ts'
 import { scenarioCommands } from './scenario-commands.ts'
 import { scheduleCommands } from './schedule-commands.ts'
@@ -56,6 +57,7 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...experienceCommands,
   ...lessonCommands,
+  ...proposalCommands,
   serve,
   worker,
   mcp,

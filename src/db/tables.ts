@@ -46,6 +46,7 @@ import type {
   ToolContractsTable,
   VersionCallsTable,
 } from './rows/procedures.ts'
+import type { ProposalSourcesTable, ProposalsTable } from './rows/proposals.ts'
 import type {
   EmbeddingModelsTable,
   ExampleVectorsTable,
@@ -111,6 +112,8 @@ export interface Tables {
   lesson_sets: LessonSetsTable
   lessons: LessonsTable
   lesson_showings: LessonShowingsTable
+  proposals: ProposalsTable
+  proposal_sources: ProposalSourcesTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable

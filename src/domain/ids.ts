@@ -25,6 +25,7 @@ const prefixes = {
   experience: 'exp',
   lesson: 'les',
   showing: 'shw',
+  proposal: 'prp',
 } as const
 
 export type IdKind = keyof typeof prefixes

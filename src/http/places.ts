@@ -102,6 +102,10 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   removeLesson: 'DELETE /lesson-lines/{lessonId}',
   importLessons: 'POST /lessons/{taskTag}/import',
   exportLessons: 'POST /lessons/{taskTag}/export',
+  listProposals: 'GET /proposals',
+  getProposal: 'GET /proposals/{proposalId}',
+  acceptProposal: 'POST /proposals/{proposalId}/accept',
+  dismissProposal: 'POST /proposals/{proposalId}/dismiss',
 
   listAuditEvents: 'GET /audit/events',
   verifyAudit: 'POST /audit/verify',

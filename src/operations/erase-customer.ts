@@ -8,6 +8,7 @@ import {
   findErasureOf,
   finishErasure,
   hasCounters,
+  hasProposalsOf,
   insertErasure,
   listErasableRuns,
   listErasableTickets,
@@ -141,7 +142,11 @@ export const eraseCustomer = defineOperation({
 /** Whether anything is stored under the id: a mistyped one leaves no event and no receipt that somebody would keep as proof. */
 async function isKnown(db: TenantDb, customerId: string): Promise<boolean> {
   const { runs, tickets, experiences } = await countErasable(db.kysely, { customerId })
-  return runs + tickets + experiences > 0 || (await hasCounters(db.kysely, customerId))
+  return (
+    runs + tickets + experiences > 0 ||
+    (await hasCounters(db.kysely, customerId)) ||
+    (await hasProposalsOf(db.kysely, { customerId }))
+  )
 }
 
 /** The lessons that somebody has written the customer's id into, against all advice. */

@@ -4,6 +4,7 @@ import {
   findRetention,
   finishErasure,
   hasOldCounters,
+  hasProposalsOf,
   insertErasure,
   listErasableRuns,
   listErasableTickets,
@@ -45,7 +46,8 @@ export async function expireRuns(
   }
   const isMore =
     (await hasOldCounters(kysely, subject.endedBefore)) ||
-    (await countExperiencesOf(kysely, subject)) > 0
+    (await countExperiencesOf(kysely, subject)) > 0 ||
+    (await hasProposalsOf(kysely, subject))
   if (isMore) await retentionOf(app, tenantId, days)
   const running = await findRetention(kysely)
   if (running === undefined) return erased

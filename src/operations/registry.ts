@@ -1,3 +1,4 @@
+import { acceptProposal } from './accept-proposal.ts'
 import { activateVersion } from './activate-version.ts'
 import { addLesson } from './add-lesson.ts'
 import { allowProcedure } from './allow-procedure.ts'
@@ -27,6 +28,7 @@ import { deleteWebhook } from './delete-webhook.ts'
 import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { diffVersions } from './diff-versions.ts'
+import { dismissProposal } from './dismiss-proposal.ts'
 import { editDraft } from './edit-draft.ts'
 import { editLesson } from './edit-lesson.ts'
 import { eraseCustomer } from './erase-customer.ts'
@@ -42,6 +44,7 @@ import { getExperience } from './get-experience.ts'
 import { getInsights } from './get-insights.ts'
 import { getLessons } from './get-lessons.ts'
 import { getProcedure } from './get-procedure.ts'
+import { getProposal } from './get-proposal.ts'
 import { getRetention } from './get-retention.ts'
 import { getStats } from './get-stats.ts'
 import { holdExecutions } from './hold-executions.ts'
@@ -55,6 +58,7 @@ import { listKeys } from './list-keys.ts'
 import { listLessons } from './list-lessons.ts'
 import { listPrincipals } from './list-principals.ts'
 import { listProcedures } from './list-procedures.ts'
+import { listProposals } from './list-proposals.ts'
 import { listScenarios } from './list-scenarios.ts'
 import { listSchedules } from './list-schedules.ts'
 import { listTools } from './list-tools.ts'
@@ -191,4 +195,8 @@ export const operations = {
   removeLesson,
   importLessons,
   exportLessons,
+  listProposals,
+  getProposal,
+  acceptProposal,
+  dismissProposal,
 } as const

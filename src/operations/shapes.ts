@@ -27,6 +27,7 @@ export const deliveryId = idOf('delivery', 'dlv_…')
 export const experienceId = idOf('experience', 'exp_…')
 export const lessonId = idOf('lesson', 'les_…')
 export const showingId = idOf('showing', 'shw_…')
+export const proposalId = idOf('proposal', 'prp_…')
 
 export const acknowledge = z
   .array(z.string().min(1).max(200))
@@ -121,7 +122,8 @@ function idOf<
     | 'delivery'
     | 'experience'
     | 'lesson'
-    | 'showing',
+    | 'showing'
+    | 'proposal',
 >(kind: K, example: string): z.ZodType<Id<K>> {
   return z
     .custom<Id<K>>(

@@ -39,6 +39,14 @@ describe('readConfig', () => {
     expect(() => readConfig(named, '/')).toThrow(/STEPWARDEN_REFLECT_MODEL.*OPENAI_API_KEY/)
   })
 
+  it('asks a model to write proposals only where one is named, and with a key', () => {
+    const named = { STEPWARDEN_PROPOSE_MODEL: 'gpt-big' }
+
+    expect(readConfig({ OPENAI_API_KEY: key }, '/').openai?.proposeModel).toBeUndefined()
+    expect(readConfig({ OPENAI_API_KEY: key, ...named }, '/').openai?.proposeModel).toBe('gpt-big')
+    expect(() => readConfig(named, '/')).toThrow(/STEPWARDEN_PROPOSE_MODEL.*OPENAI_API_KEY/)
+  })
+
   it('never shows a key, however the configuration is printed', () => {
     const config = readConfig({ OPENAI_API_KEY: key }, '/')
 

@@ -444,6 +444,23 @@ async function fill(tenant: string): Promise<void> {
     .values({ ...own, experience_id: 'exp', holder_id: 'prp' })
     .execute()
   await kysely.insertInto('experience_cursors').values(own).execute()
+  await kysely
+    .insertInto('proposals')
+    .values({
+      ...kept,
+      id: 'prp',
+      kind: 'demonstration',
+      procedure_key: 'NEW',
+      definition: '{"key":"NEW"}',
+      evidence: '{"source":"experiences","madeWith":"rules"}',
+      evidence_hash: 'a'.repeat(64),
+      created_by: '{}',
+    })
+    .execute()
+  await kysely
+    .insertInto('proposal_sources')
+    .values({ ...own, proposal_id: 'prp', source_id: 'exp' })
+    .execute()
   // Only erasure writes these.
   await db.asOwner(tenant, async (client) => {
     await client.query(`INSERT INTO erased_records VALUES ($1, $2, '{}', now(), 'era', 'aud')`, [

@@ -30,6 +30,8 @@ const acts = {
   'read lessons': ['agent', 'admin', 'auditor'],
   'write lessons by hand': ['admin'],
   'take lessons away': ['admin', 'auditor'],
+  'read proposals': ['author', 'approver', 'admin', 'auditor'],
+  'decide on proposals': ['author', 'approver', 'admin'],
 } as const satisfies Record<string, readonly Role[]>
 
 const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
@@ -128,6 +130,10 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   removeLesson: 'write lessons by hand',
   importLessons: 'write lessons by hand',
   exportLessons: 'take lessons away',
+  listProposals: 'read proposals',
+  getProposal: 'read proposals',
+  acceptProposal: 'decide on proposals',
+  dismissProposal: 'decide on proposals',
 }
 
 /** The code of what it failed with, or `done`. */

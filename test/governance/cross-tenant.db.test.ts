@@ -206,6 +206,10 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
     { taskTag: n.taskTag, lessons: [], replace: true },
   ],
   exportLessons: (n) => [{ taskTag: n.taskTag }],
+  listProposals: (n) => [{ cursor: n.proposalId }, { procedureKey: n.procedureKey }],
+  getProposal: (n) => [{ proposalId: n.proposalId }],
+  acceptProposal: (n) => [{ proposalId: n.proposalId }],
+  dismissProposal: (n) => [{ proposalId: n.proposalId, reason }],
 }
 
 /** Operations that write nothing, or nothing but that they were asked. */

@@ -5,6 +5,7 @@ import { ToolFailed } from '../../src/domain/tool.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { approveAndActivate } from './audited.ts'
 import { callerOf } from './caller.ts'
+import { plainEvidence, proposePlain } from './proposals.ts'
 
 /** What a tenant's things are called: all that a caller could name. */
 export interface Names {
@@ -30,6 +31,7 @@ export interface Names {
   readonly webhookId: string
   readonly deliveryId: string
   readonly experienceId: string
+  readonly proposalId: string
   readonly agentId: string
   readonly sessionId: string
   readonly taskTag: string
@@ -132,6 +134,12 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     actionSequence: [{ tool: 'look' }],
     ...{ outcome: mark, outcomeType: 'success', score: 0.9 },
   })
+  const { proposalId } = await proposePlain(
+    app,
+    `${mark}_PROPOSED`,
+    { evidence: plainEvidence({ experienceIds: [experience.id], situation: mark }) },
+    caller,
+  )
   const { items } = await operations.listEscalations.invoke(app, caller, {})
   const [escalation] = items
   if (escalation === undefined) throw new Error('the run that fails has escalated')
@@ -141,7 +149,7 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     ...{ customerId: `${mark}-customer`, ticketId: `${mark}-ticket` },
     ...{ idempotencyKey: `${mark}-start-RESOLVES`, requester: `${mark}-root` },
     ...{ webhookId, deliveryId },
-    ...{ experienceId: experience.id, agentId, sessionId },
+    ...{ experienceId: experience.id, agentId, sessionId, proposalId },
     ...{ taskTag, lessonId, showingId: showingId ?? '' },
   }
 }
@@ -172,6 +180,7 @@ export function neverNamed(names: Names, mark: string): Names {
     webhookId: behind(names.webhookId),
     deliveryId: behind(names.deliveryId),
     experienceId: behind(names.experienceId),
+    proposalId: behind(names.proposalId),
     agentId: behind(names.agentId),
     sessionId: behind(names.sessionId),
     taskTag: behind(names.taskTag),

@@ -1,0 +1,118 @@
+import type { z } from 'zod'
+import type { Change } from '../diff/change.ts'
+import { requireDefinition } from '../domain/parse-definition.ts'
+import type { Agreement, ProposalEvidence } from '../learning/proposal.ts'
+import type { getProposal } from '../operations/get-proposal.ts'
+import { definitionSections } from './definition-screen.ts'
+import { diffScreen } from './diff-screen.ts'
+import { findingsScreen } from './procedure-screen.ts'
+import { fields } from './table.ts'
+import type { Terminal } from './terminal.ts'
+import { countText, instantText } from './value-line.ts'
+
+type Shown = z.infer<typeof getProposal.output>
+
+/**
+ * A proposal for whoever decides: what it was learned from, what it would make, and what a check of that finds. `changes`:
+ * against the version that people mean now, of a procedure that is there.
+ */
+export function proposalScreen(
+  terminal: Terminal,
+  proposal: Shown,
+  changes: readonly Change[] | undefined,
+): string {
+  const { definition, target, evidence } = proposal
+  const isWhole = changes === undefined && definition !== null
+  const parsed = definition === null ? undefined : requireDefinition(definition)
+  const sections = [
+    [
+      `${terminal.style('heading', proposal.procedureKey)}  ${proposal.kind}, ${proposal.status}`,
+      fields(terminal, [
+        ['Proposal', proposal.proposalId],
+        ['Name', proposal.name],
+        ['Would make', makes(proposal)],
+        ['Made with', proposal.madeWith],
+        ['Proposed', `by ${proposal.createdBy.id}, ${instantText(proposal.createdAt)}`],
+        ['Decided', decidedText(proposal)],
+        ['Reason', proposal.reason],
+        ['Draft', proposal.versionId],
+        ['Erased', instantText(proposal.erasedAt)],
+      ]),
+    ],
+    section(terminal, 'Learned from', evidenceLines(terminal, evidence)),
+    ...(isWhole && parsed !== undefined
+      ? definitionSections(terminal, parsed).map(([title, lines]) =>
+          section(terminal, title, lines),
+        )
+      : []),
+    ...(changes === undefined
+      ? []
+      : [section(terminal, 'Changes', [diffScreen(terminal, changes, 2)])]),
+    ...(definition === null ? [] : [[findingsScreen(terminal, proposal.findings)]]),
+    ...(proposal.status === 'open' ? [[terminal.style('quiet', nextLine(proposal))]] : []),
+  ]
+  return sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')
+
+  function makes({ kind }: Shown): string | null {
+    if (definition === null || proposal.status !== 'open') return null
+    if (!target.isThere) return 'a new procedure'
+    const next = `the version after ${target.newest ?? 'those that were deleted'}`
+    if (kind !== 'improvement' || target.isCurrent) return next
+    return `${next}, though it improves ${target.base === null ? 'one that was deleted' : `version ${target.base}`}`
+  }
+}
+
+function section(terminal: Terminal, title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [terminal.style('heading', title), ...lines]
+}
+
+function decidedText({ decidedBy, decidedAt, status }: Shown): string | null {
+  return decidedBy && `${status} by ${decidedBy.id}, ${instantText(decidedAt)}`
+}
+
+function nextLine({ proposalId, definition, kind, target }: Shown): string {
+  const dismiss = `'stepwarden proposals dismiss ${proposalId} --reason TEXT'`
+  if (definition === null) return `Next: ${dismiss}; what is left can propose anew.`
+  const rebase = kind === 'improvement' && !target.isCurrent ? ' --rebase' : ''
+  return `Next: 'stepwarden proposals accept ${proposalId}${rebase}' makes a draft of it, with you as its author; ${dismiss} ends it.`
+}
+
+/** Why it is proposed, in short lines. */
+export function evidenceLines(terminal: Terminal, evidence: ProposalEvidence): readonly string[] {
+  const { experienceIds, executionIds, ticketCount, learnedFrom = {}, agreement } = evidence
+  const counts = Object.entries(learnedFrom).map(([what, count]) => `${count} ${worded(what)}`)
+  const seen = [
+    ...(experienceIds.length > 0 ? [countText(experienceIds.length, 'experience')] : []),
+    ...(executionIds.length > 0 ? [countText(executionIds.length, 'run')] : []),
+    ...(ticketCount !== undefined ? [countText(ticketCount, 'ticket')] : []),
+  ]
+  const lines = [
+    `source: ${evidence.source.replaceAll('_', ' ')}`,
+    ...(seen.length > 0 ? [seen.join(', ')] : []),
+    ...(counts.length > 0 ? [counts.join(', ')] : []),
+    ...(agreement === null ? [] : [agreementText(agreement)]),
+    ...(evidence.situation === undefined ? [] : [`situation: ${evidence.situation}`]),
+    ...(evidence.feedback === undefined ? [] : [`feedback: ${evidence.feedback}`]),
+    ...evidence.guards.map(
+      ({ text, why }) => `guard: ${text}${why === undefined ? '' : ` (${worded(String(why))})`}`,
+    ),
+    ...(evidence.notes ?? []),
+  ]
+  return lines.map((line) => `  ${terminal.wrap(line, 2)}`)
+}
+
+function agreementText({ trainedOn, heldOut, agreed }: Agreement): string {
+  return heldOut === 0
+    ? `learned from ${trainedOn}; none was kept apart to try it on`
+    : `learned from ${trainedOn}, it does what was done in ${agreed} of ${heldOut} that were kept apart`
+}
+
+function worded(name: string): string {
+  return name
+    .replaceAll(/([A-Z])/g, ' $1')
+    .replaceAll('_', ' ')
+    .toLowerCase()
+}
