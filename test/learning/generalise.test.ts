@@ -234,6 +234,56 @@ describe('runs that differ', () => {
     expect(leftOutTools).toEqual(['look'])
   })
 
+  it('leave to a person what was never seen before a write, and what comes of the write as it is', () => {
+    const output = {
+      type: 'object',
+      required: ['state'],
+      properties: { state: { type: 'string', enum: ['good', 'bad'] } },
+    }
+    const tools = [contractOf('look', { output }), contractOf('pay', { effect: 'write', output })]
+    const actions = [action('look', {}, 'state: good'), action('pay', {}, 'state: good')]
+    const { definition } = learned({
+      contracts: new Map(tools.map((one) => [one.name, one])),
+      demonstrations: ['a', 'b', 'c'].map((id) => demonstrated(id, actions)),
+    })
+
+    expect(definition.escalationRules).toEqual([
+      { text: 'The state of look is not good', when: "steps.look.output.state != 'good'" },
+    ])
+  })
+
+  it('need one of several ways only where every run has taken one', () => {
+    const output = { type: 'object', required: ['n'], properties: { n: { type: 'number' } } }
+    const tools = ['pay', 'give'].map((name) => contractOf(name, { effect: 'write' }))
+    const contractsOf = new Map(
+      [contractOf('look', { output }), ...tools].map((one) => [one.name, one]),
+    )
+    const ways = (way: (n: number) => readonly string[]) =>
+      learned({
+        contracts: contractsOf,
+        demonstrations: [1, 2, 3, 4, 5, 6].map((n) =>
+          demonstrated(`${n}`, [
+            action('look', {}, `n: ${n}`),
+            ...way(n).map((tool) => action(tool)),
+          ]),
+        ),
+      }).definition.completionConditions
+
+    expect(ways((n) => (n < 4 ? ['pay'] : ['give']))).toHaveLength(2)
+    expect(ways((n) => (n < 3 ? ['pay'] : n > 5 ? ['give'] : []))).toHaveLength(1)
+  })
+
+  it('agree with what was held back only where the values do', () => {
+    const { agreement } = learned({
+      contracts,
+      demonstrations: ['a', 'b', 'c', 'd'].map((id, at) =>
+        demonstrated(id, [action('pay', { to: at % 2 === 0 ? 'desk' : 'shop' })]),
+      ),
+    })
+
+    expect(agreement).toMatchObject({ heldOut: 2, agreed: 0 })
+  })
+
   it('by a tool that nobody has have a person do what it did', () => {
     const { definition, unknownTools } = learned({
       contracts,
