@@ -75,7 +75,13 @@ export function columnsOf(
     // A name, an id or a text of the customer is nothing that a rule is made of.
     const isFit = listed.length > 0 || values.every((one) => typeof one !== 'string')
     const { name } = parameter
-    const column = { reference: `input.${name}`, label: name, values, listed, isOptional: false }
+    const column = {
+      reference: `input.${name}`,
+      label: `the ${name} that is given`,
+      values,
+      listed,
+      isOptional: false,
+    }
     return isFit && parameter.schema.sensitive !== true ? [{ ...column, place: -1 }] : []
   })
   const answered = outputs.flatMap((sources, place) => {
@@ -87,7 +93,7 @@ export function columnsOf(
       const member = memberSchema(schema, path.split('.'))
       return {
         reference,
-        label: `${path} of ${stepKey}`,
+        label: `the ${path} of ${stepKey}`,
         values: values.map(asFact),
         listed: listedIn(member),
         isOptional: isAbsentable(schema, member, path),

@@ -2,7 +2,7 @@ import { type Json, type JsonObject, setMember } from '../domain/json.ts'
 import type { Contracts } from './demonstration.ts'
 import { templateOf } from './demonstration-arguments.ts'
 import { type Argument, isSame, isTogether, type Model, type Place } from './demonstration-model.ts'
-import { type Column, expressionOf, type FactTest, textOf } from './fact-test.ts'
+import { type Column, expressionOf, type FactTest, textOf, wordsOf } from './fact-test.ts'
 
 /** The steps of a model as a definition has them, with the rules that stand before them and the figures that both read. */
 export function stepsOf(
@@ -35,7 +35,7 @@ export function stepsOf(
       const when = conditionOf(column, test, policy)
       const block = {
         key: `when_${place.stepKey}`,
-        action: `Do this when ${textOf(column, test)}`,
+        action: `Done when ${wordsOf(column, test)}`,
         when,
         steps: together,
       }

@@ -9,7 +9,7 @@ export type FactTest =
 export interface Column {
   /** Where a condition reads it: `input.amount`, `steps.check_refund.output.state`. */
   readonly reference: string
-  /** The same for people: `state of check_refund`. */
+  /** The same for people: `the state of check_refund`. */
   readonly label: string
   readonly values: readonly (Fact | undefined)[]
   /** All that it may be, where a schema says so. */
@@ -66,8 +66,14 @@ export function expressionOf(
   }
 }
 
-/** A test for people: `state of check_refund is none of none, failed`. */
-export function textOf({ label }: Column, test: FactTest): string {
+/** A test for people: `The state of check_refund is none of none, failed`. */
+export function textOf(column: Column, test: FactTest): string {
+  const text = wordsOf(column, test)
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+}
+
+/** The same in the middle of a sentence. */
+export function wordsOf({ label }: Column, test: FactTest): string {
   switch (test.kind) {
     case 'in':
       return `${label} is ${test.values.join(' or ')}`

@@ -37,11 +37,11 @@ describe('twelve runs of a desk, two of them failures', () => {
       input: { required: ['transactionId'] },
       escalationRules: [
         {
-          text: 'result of check_gateway is not duplicate_capture',
+          text: 'The result of check_gateway is not duplicate_capture',
           when: "steps.check_gateway.output.result != 'duplicate_capture'",
         },
-        { text: 'state of check_transaction is not captured_twice' },
-        { text: 'orderCreated of check_transaction is not true' },
+        { text: 'The state of check_transaction is not captured_twice' },
+        { text: 'The orderCreated of check_transaction is not true' },
       ],
     })
     expect(definition.steps.slice(3)).toMatchObject([
@@ -197,7 +197,7 @@ describe('runs that differ', () => {
       policy: { mostAmount: 100 },
       escalationRules: [
         {
-          text: 'amount of look is above 100',
+          text: 'The amount of look is above 100',
           when: 'steps.look.output.amount > policy.mostAmount',
         },
       ],
@@ -232,6 +232,56 @@ describe('runs that differ', () => {
 
     expect(requireDefinition(definition).steps.map(({ key }) => key)).toEqual(['pay'])
     expect(leftOutTools).toEqual(['look'])
+  })
+
+  it('leave to a person what was never seen before a write, and what comes of the write as it is', () => {
+    const output = {
+      type: 'object',
+      required: ['state'],
+      properties: { state: { type: 'string', enum: ['good', 'bad'] } },
+    }
+    const tools = [contractOf('look', { output }), contractOf('pay', { effect: 'write', output })]
+    const actions = [action('look', {}, 'state: good'), action('pay', {}, 'state: good')]
+    const { definition } = learned({
+      contracts: new Map(tools.map((one) => [one.name, one])),
+      demonstrations: ['a', 'b', 'c'].map((id) => demonstrated(id, actions)),
+    })
+
+    expect(definition.escalationRules).toEqual([
+      { text: 'The state of look is not good', when: "steps.look.output.state != 'good'" },
+    ])
+  })
+
+  it('need one of several ways only where every run has taken one', () => {
+    const output = { type: 'object', required: ['n'], properties: { n: { type: 'number' } } }
+    const tools = ['pay', 'give'].map((name) => contractOf(name, { effect: 'write' }))
+    const contractsOf = new Map(
+      [contractOf('look', { output }), ...tools].map((one) => [one.name, one]),
+    )
+    const ways = (way: (n: number) => readonly string[]) =>
+      learned({
+        contracts: contractsOf,
+        demonstrations: [1, 2, 3, 4, 5, 6].map((n) =>
+          demonstrated(`${n}`, [
+            action('look', {}, `n: ${n}`),
+            ...way(n).map((tool) => action(tool)),
+          ]),
+        ),
+      }).definition.completionConditions
+
+    expect(ways((n) => (n < 4 ? ['pay'] : ['give']))).toHaveLength(2)
+    expect(ways((n) => (n < 3 ? ['pay'] : n > 5 ? ['give'] : []))).toHaveLength(1)
+  })
+
+  it('agree with what was held back only where the values do', () => {
+    const { agreement } = learned({
+      contracts,
+      demonstrations: ['a', 'b', 'c', 'd'].map((id, at) =>
+        demonstrated(id, [action('pay', { to: at % 2 === 0 ? 'desk' : 'shop' })]),
+      ),
+    })
+
+    expect(agreement).toMatchObject({ heldOut: 2, agreed: 0 })
   })
 
   it('by a tool that nobody has have a person do what it did', () => {
@@ -291,7 +341,7 @@ it('teaches a playbook that there is the rules that were learned from failures',
   expect(learnRules({ demonstrations, contracts: deskContracts, stepKeyOf })).toEqual({
     rules: [
       {
-        text: 'result of ask_gateway is not duplicate_capture',
+        text: 'The result of ask_gateway is not duplicate_capture',
         when: "steps.ask_gateway.output.result != 'duplicate_capture'",
       },
     ],
