@@ -11,7 +11,7 @@ import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } 
 import { usageError } from './failures.ts'
 import { findApproval, nextStepLines } from './next-step.ts'
 import { findingsScreen } from './procedure-screen.ts'
-import { proposalScreen } from './proposal-screen.ts'
+import { countsText, proposalScreen } from './proposal-screen.ts'
 import { readDocumentFile } from './read-text.ts'
 import { fields, table } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -203,7 +203,7 @@ function learnedScreen(
   { isNew, proposalId, status, procedureKey, name, ...learned }: Learned,
   terminal: Terminal,
 ): string {
-  const counts = Object.entries(learned.learnedFrom).map(([what, n]) => `${what} ${n}`)
+  const counts = countsText(learned.learnedFrom)
   const { agreement } = learned
   return [
     isNew
@@ -213,7 +213,7 @@ function learnedScreen(
       ['Procedure', procedureKey],
       ['Name', name],
       ['Made with', learned.madeWith],
-      ['Learned from', counts.length === 0 ? null : counts.join(', ')],
+      ['Learned from', counts === '' ? null : counts],
       [
         'Foretells',
         agreement && `${agreement.agreed} of ${agreement.heldOut} that were kept apart`,

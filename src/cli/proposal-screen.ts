@@ -83,7 +83,7 @@ function nextLine({ proposalId, definition, kind, target }: Shown): string {
 /** Why it is proposed, in short lines. */
 function evidenceLines(terminal: Terminal, evidence: Evidence): readonly string[] {
   const { experienceIds, executionIds, ticketCount, learnedFrom = {}, agreement } = evidence
-  const counts = Object.entries(learnedFrom).map(([what, count]) => `${count} ${worded(what)}`)
+  const counts = countsText(learnedFrom)
   const seen = [
     ...(experienceIds.length > 0 ? [countText(experienceIds.length, 'experience')] : []),
     ...(executionIds.length > 0 ? [countText(executionIds.length, 'run')] : []),
@@ -92,7 +92,7 @@ function evidenceLines(terminal: Terminal, evidence: Evidence): readonly string[
   const lines = [
     `source: ${evidence.source.replaceAll('_', ' ')}`,
     ...(seen.length > 0 ? [seen.join(', ')] : []),
-    ...(counts.length > 0 ? [counts.join(', ')] : []),
+    ...(counts === '' ? [] : [counts]),
     ...(agreement === null ? [] : [agreementText(agreement)]),
     ...(evidence.situation === undefined ? [] : [`situation: ${evidence.situation}`]),
     ...(evidence.feedback === undefined ? [] : [`feedback: ${evidence.feedback}`]),
@@ -123,6 +123,21 @@ function toolLines({ unknownTools = [], leftOutTools = [] }: Evidence): readonly
 function agreementText({ trainedOn, heldOut, agreed }: NonNullable<Evidence['agreement']>): string {
   return `learned from ${trainedOn} of them, it foretells ${agreed} of the ${heldOut} others`
 }
+
+/** What was counted, in words; what there is none of is left out. */
+export function countsText(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${(count === 1 && singular.get(what)) || worded(what)}`)
+    .join(', ')
+}
+
+const singular: ReadonlyMap<string, string> = new Map([
+  ['successes', 'success'],
+  ['failures', 'failure'],
+  ['agents', 'agent'],
+  ['runs', 'run'],
+])
 
 function worded(name: string): string {
   return name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()
