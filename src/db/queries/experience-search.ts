@@ -23,6 +23,9 @@ export async function hasManyExperiences(db: TenantDb, filter: ExperienceFilter)
   return (rows[0]?.n ?? 0) > comparedOneByOne
 }
 
+/** PostgreSQL refuses a product that is too small for a double, and one score must not keep all others from being found. */
+const weightOfScore = sql<number>`(CASE WHEN score < 1e-100 THEN 0 ELSE score END)`
+
 /**
  * The most relevant of all that match and reach a similarity, by relevance, ties by id: an exact scan.
  *
@@ -47,7 +50,7 @@ export async function scanExperiences(
       OFFSET 0
     )
     SELECT id, score, similarity FROM compared WHERE similarity >= ${minSimilarity}
-    ORDER BY similarity * score DESC, id
+    ORDER BY similarity * ${weightOfScore} DESC, id
     LIMIT ${topK}`.execute(db.kysely)
   return rows
 }
