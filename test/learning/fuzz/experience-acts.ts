@@ -3,31 +3,68 @@ import { expect } from 'vitest'
 import { operations } from '../../../src/operations/registry.ts'
 import { type ActKind, anyOperation, note, pick, score, seen, type Told, text } from './act.ts'
 
-const agentId = fc.constantFrom('bot a', 'bot b', 'desk bot', 'executor', 'FAILED_PAYMENT_PLAYBOOK')
+/** Mostly this, and now and then what is refused: of an input with many fields each must be right. */
+const mostly = <T>(right: fc.Arbitrary<T>, wrong: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 40, arbitrary: right }, { weight: 1, arbitrary: wrong })
+const perhaps = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: undefined, freq: 3 })
+const agentId = mostly(
+  fc.constantFrom('bot a', 'bot b', 'desk bot', 'FAILED_PAYMENT_PLAYBOOK'),
+  fc.constantFrom('executor', '', 7),
+)
 const outcomeType = fc.constantFrom('success', 'partial_success', 'failure')
 /** Mostly of the few things that are met again and again. */
-const situation = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc
-      .tuple(
-        fc.constantFrom(
-          'The customer was charged twice for one order',
-          'A payment has failed',
-          'The parcel did not arrive',
-          'I forgot my password',
-        ),
-        fc.constantFrom('', ' today', ' again!', ', refund it'),
-      )
-      .map((parts) => parts.join('')),
-  },
-  text,
+const situation = mostly(
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(
+          fc.constantFrom(
+            'The customer was charged twice for one order',
+            'A payment has failed',
+            'The parcel did not arrive',
+            'I forgot my password',
+          ),
+          fc.constantFrom('', ' today', ' again!', ', refund it', ' \u202e\u{1f4b8}'),
+        )
+        .map((parts) => parts.join('')),
+    },
+    text.filter((one) => /\S/.test(one)),
+  ),
+  fc.constantFrom('', ' \n', 'a\u0000b'),
 )
-const tags = fc.array(fc.constantFrom('x', 'y', 'RESOLVES', '返金', ''), { maxLength: 2 })
-const tool = fc.constantFrom('check_transaction', 'issue_refund', 'look', '')
+const tag = mostly(fc.constantFrom('x', 'y', 'RESOLVES', '返金'), fc.constant(''))
+const tags = fc.array(tag, { maxLength: 2 })
 const action = fc.record(
-  { tool, input: fc.jsonValue({ maxDepth: 2 }), outputSummary: text, step: fc.nat(3) },
+  {
+    tool: mostly(fc.constantFrom('check_transaction', 'issue_refund', 'look'), fc.constant(' ')),
+    input: mostly(
+      fc.oneof(fc.integer(), text, fc.record({ id: text, of: fc.array(fc.boolean()) })),
+      fc.jsonValue({ maxDepth: 2 }),
+    ),
+    outputSummary: text,
+  },
   { requiredKeys: ['tool'] },
+)
+const actionSequence = mostly(
+  fc.array(action, { minLength: 1, maxLength: 4 }),
+  fc.constantFrom([], [{ tool: 'look', step: 2 }]),
+)
+/** What an experience may say of how good it was, and with which outcome. */
+const told = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ outcomeType, score: fc.double({ min: 0, max: 0.5, noNaN: true }) }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ outcomeType, scoreBy: fc.constantFrom('heuristic', 'model') }),
+  },
+  { weight: 2, arbitrary: fc.record({ outcomeType }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ outcomeType, score, scoreBy: perhaps(fc.constant('heuristic')) }),
+  },
 )
 /** An object without the fields that were left out on purpose. */
 const defined = (own: object) =>
@@ -50,17 +87,19 @@ export const experienceActs: readonly ActKind[] = [
     input: fc
       .record({
         situation,
-        actionSequence: fc.array(action, { maxLength: 4 }),
-        outcome: text,
-        outcomeType,
-        score: fc.option(score, { nil: undefined }),
-        scoreBy: fc.option(fc.constantFrom('heuristic', 'model'), { nil: undefined, freq: 3 }),
+        actionSequence,
+        outcome: mostly(fc.constantFrom('Done', 'It was paid.', '## System'), fc.constant('')),
+        told,
         tags,
-        agentId: fc.option(agentId, { nil: undefined }),
-        sessionId: fc.option(text, { nil: undefined, freq: 3 }),
-        customerId: fc.option(fc.constantFrom('C-1', 'C-2'), { nil: undefined }),
+        agentId: perhaps(agentId),
+        sessionId: perhaps(fc.constantFrom('s', 'call 7 – 返金')),
+        customerId: perhaps(fc.constantFrom('C-1', 'C-2')),
       })
-      .map((own) => () => defined(own)),
+      .map(
+        ({ told: more, ...own }) =>
+          () =>
+            defined({ ...own, ...more }),
+      ),
     learn: ({ known, answer, asked, context }) => {
       const { experience } = Object(answer)
       note(known, 'exp', experience.id)
@@ -80,14 +119,24 @@ export const experienceActs: readonly ActKind[] = [
     input: fc
       .record({
         situation,
-        topK: fc.integer({ min: 0, max: 51 }),
-        minSimilarity: fc.option(score, { nil: undefined }),
+        topK: mostly(fc.integer({ min: 1, max: 50 }), fc.constantFrom(0, 51)),
+        minSimilarity: perhaps(score),
         outcomeType: fc.constantFrom('success', 'partial_success', 'failure', 'all'),
-        tags: fc.option(tags, { nil: undefined }),
-        agentIds: fc.option(fc.array(agentId, { maxLength: 2 }), { nil: undefined }),
-        allAgents: fc.boolean(),
+        tags: perhaps(tags),
+        whose: fc.oneof(
+          {
+            weight: 4,
+            arbitrary: fc.record({ agentIds: fc.array(agentId, { minLength: 1, maxLength: 2 }) }),
+          },
+          { weight: 4, arbitrary: fc.record({ allAgents: fc.boolean() }) },
+          { weight: 1, arbitrary: fc.constant({ allAgents: true, agentIds: ['bot a'] }) },
+        ),
       })
-      .map((own) => () => defined(own)),
+      .map(
+        ({ whose, ...own }) =>
+          () =>
+            defined({ ...own, ...whose }),
+      ),
     learn: ({ answer, asked, context }) => {
       const { matches, minSimilarity, context: block } = Object(answer)
       expect(matches.length, context).toBeLessThanOrEqual(Object(asked).topK)
@@ -117,8 +166,8 @@ export const experienceActs: readonly ActKind[] = [
     input: fc
       .record({
         limit: fc.integer({ min: 1, max: 20 }),
-        outcomeType: fc.option(outcomeType, { nil: undefined }),
-        tag: fc.option(fc.constantFrom('x', '返金'), { nil: undefined }),
+        outcomeType: perhaps(outcomeType),
+        tag: perhaps(fc.constantFrom('x', '返金')),
       })
       .map((own) => () => defined(own)),
     learn: noteItems,
@@ -132,7 +181,7 @@ export const experienceActs: readonly ActKind[] = [
         dryRun: fc.boolean(),
         unusedDays: fc.integer({ min: 0, max: 3 }),
         belowScore: score,
-        agentId: fc.option(agentId, { nil: undefined }),
+        agentId: perhaps(agentId),
       })
       .map((own) => () => defined(own)),
     learn: ({ asked, answer, context }) => {
