@@ -17,7 +17,7 @@ import {
   scanExperiences,
 } from '../db/queries/experience-search.ts'
 import { defaultMinSimilarity, rankExperiences } from '../learning/experience-rank.ts'
-import { neededVectors } from './embed-experiences.ts'
+import { searchedModels } from './embed-experiences.ts'
 import { findByIndex, leastRecall } from './find-experiences.ts'
 import { pause } from './pause.ts'
 
@@ -30,24 +30,35 @@ const topK = 5
 /** An exact scan may take long, and others work beside it. */
 const pauseMs = 20
 
+/** What an index of a model finds in a tenant, of what is there. */
+export interface TenantRecall {
+  readonly tenantId: string
+  readonly model: string
+  /** 0 to 1. */
+  readonly recall: number
+}
+
 /**
  * Measures the indexes of experiences that are there, of the models in use: of each tenant that has more than are compared
  * one by one, once a week, and once an index was made anew. Recorded situations are looked for as their agents would, by
  * the index and by the exact scan: the recall is what the index has found of what the scan finds, and one that does not
- * decide has found nothing. Answers how many it has measured.
+ * decide has found nothing. Answers what it has measured.
  */
-export async function measureRecalls(app: AppContext, signal?: AbortSignal): Promise<number> {
-  let measured = 0
+export async function measureRecalls(
+  app: AppContext,
+  signal?: AbortSignal,
+): Promise<readonly TenantRecall[]> {
+  const measured: TenantRecall[] = []
   const known = await listEmbeddingModels(app.database.system)
-  const { models } = await neededVectors(app)
-  for (const model of new Set([...models, app.embedders.offline.model])) {
+  for (const model of await searchedModels(app)) {
     const thresholds = known.find(({ name, calibrated }) => name === model && calibrated)
     const minSimilarity = defaultMinSimilarity(model, thresholds?.minSimilarity)
     const index = await findExperienceIndex(app.database.system.kysely, model)
     if (index.state !== 'whole') continue
     for (const tenantId of await listTenantsBeyondScan(app.database, model)) {
       if (signal?.aborted) return measured
-      if (await measureOf(app, tenantId, { model, minSimilarity }, signal)) measured += 1
+      const recall = await measureOf(app, tenantId, { model, minSimilarity }, signal)
+      if (recall !== undefined) measured.push({ tenantId, model, recall })
     }
   }
   return measured
@@ -64,17 +75,17 @@ async function measureOf(
   tenantId: string,
   { model, minSimilarity }: Measured,
   signal: AbortSignal | undefined,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const db = app.database.forTenant(tenantId)
   const now = app.clock.now()
   const { file, measuredAt } = await findExperienceIndex(db.kysely, model)
   const isFresh = measuredAt !== null && measuredAt.getTime() > now - measuredEveryMs
-  if (file === null || isFresh) return false
+  if (file === null || isFresh) return undefined
   const givenUpBefore = new Date(now - givenUpAfterMs)
-  if (!(await claimMeasuring(db.kysely, tenantId, new Date(now), givenUpBefore))) return false
+  if (!(await claimMeasuring(db.kysely, tenantId, new Date(now), givenUpBefore))) return undefined
   try {
     const measure = await measureRecall(db, { model, minSimilarity }, signal)
-    if (measure === undefined) return false
+    if (measure === undefined) return undefined
     const rowCount = await countExperienceVectors(db.kysely, model)
     const { recall } = measure
     await storeRecall(db.kysely, tenantId, {
@@ -84,7 +95,7 @@ async function measureOf(
     if (recall < leastRecall) {
       app.log.warn({ tenantId, model, recall }, 'an index of experiences finds too little')
     }
-    return true
+    return recall
   } finally {
     await endMeasuring(db.kysely, tenantId)
   }
