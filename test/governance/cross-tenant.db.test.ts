@@ -210,8 +210,9 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
     { experienceIds: [n.experienceId] },
     { situation: 'An account', agentIds: [n.agentId] },
     {
-      ...{ situation: 'An account', actions: [{ tool: 'look' }], customerId: n.customerId },
-      ...{ key: `${n.procedureKey}_LEARNED` },
+      ...{ situation: 'An account', customerId: n.customerId },
+      actions: [{ tool: 'look', input: { of: n.customerId } }],
+      key: `${n.procedureKey}_LEARNED`,
     },
   ],
   proposeImprovement: (n) => [{ ...first(n), feedback: reason }],
