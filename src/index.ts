@@ -9,7 +9,12 @@ export { type ImportedDefinition, importDefinition } from './domain/import-defin
 export type { Principal, Role } from './domain/principal.ts'
 export type { Step } from './domain/step.ts'
 export { type Tool, type ToolContext, ToolFailed, ToolRefused } from './domain/tool.ts'
-export { createTaskRecorder, type TaskRecorder } from './learning/experience-recorder.ts'
+export {
+  createTaskRecorder,
+  type RecorderClient,
+  type RecorderOptions,
+  type TaskRecorder,
+} from './learning/experience-recorder.ts'
 export {
   beginLessonRun,
   type LessonClient,
