@@ -297,6 +297,7 @@ TABLE erased_records
   CREATE TRIGGER erased_records_forget_answers AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_answers()
   CREATE TRIGGER erased_records_forget_experiences AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_experience_of_run()
   CREATE TRIGGER erased_records_forget_proposals AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_proposals_of_erased()
+  CREATE TRIGGER erased_records_forget_vectors AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_ticket_vectors()
   CREATE TRIGGER erased_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -310,6 +311,7 @@ TABLE erased_tickets
   CONSTRAINT erased_tickets_tenant_id_erasure_id_fkey FOREIGN KEY (tenant_id, erasure_id) REFERENCES erasures(tenant_id, id)
   CREATE TRIGGER erased_tickets_forget_answers AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_answers()
   CREATE TRIGGER erased_tickets_forget_proposals AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_proposals_of_erased()
+  CREATE TRIGGER erased_tickets_forget_vectors AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_ticket_vectors()
   CREATE TRIGGER erased_tickets_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_tickets FOR EACH STATEMENT EXECUTE FUNCTION refuse('That something was erased is never forgotten.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -1147,6 +1149,23 @@ TABLE tenants
   GRANT UPDATE (name, calendar, retention_days) TO stepwarden_app
   GRANT SELECT (id, retention_days) TO stepwarden_system
 
+TABLE ticket_embeddings
+  tenant_id text COLLATE "C" NOT NULL
+  model text COLLATE "C" NOT NULL
+  escalation_id text COLLATE "C" NOT NULL
+  text_hash text COLLATE "C" NOT NULL
+  embedding vector NOT NULL
+  dimensions integer NOT NULL GENERATED AS vector_dims(embedding)
+  CONSTRAINT ticket_embeddings_embedding_check CHECK (((vector_dims(embedding) >= 1) AND (vector_dims(embedding) <= 4096)))
+  CONSTRAINT ticket_embeddings_model_dimensions_fkey FOREIGN KEY (model, dimensions) REFERENCES embedding_models(name, dimensions)
+  CONSTRAINT ticket_embeddings_pkey PRIMARY KEY (tenant_id, model, escalation_id)
+  CONSTRAINT ticket_embeddings_tenant_id_escalation_id_fkey FOREIGN KEY (tenant_id, escalation_id) REFERENCES escalations(tenant_id, id)
+  CREATE INDEX ticket_embeddings_escalation ON ticket_embeddings USING btree (tenant_id, escalation_id)
+  CREATE TRIGGER ticket_embeddings_of_tickets BEFORE INSERT ON ticket_embeddings FOR EACH ROW EXECUTE FUNCTION guard_ticket_vector()
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
 TABLE tool_contracts
   tenant_id text COLLATE "C" NOT NULL
   hash text COLLATE "C" NOT NULL
@@ -1889,6 +1908,22 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.forget_ticket_vectors()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      erased CONSTANT jsonb := to_jsonb(NEW);
+    BEGIN
+      DELETE FROM public.ticket_embeddings v USING public.escalations x
+        WHERE v.tenant_id = NEW.tenant_id AND v.escalation_id = x.id AND x.tenant_id = NEW.tenant_id
+          AND (x.id = erased ->> 'escalation_id' OR x.execution_id = erased ->> 'execution_id');
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.guard_acceptance()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2359,6 +2394,23 @@ AS $function$
       IF NOT public.is_erasure_of_step(OLD, NEW) THEN
         PERFORM public.refuse_row('step_executions', TG_NAME, 'restrict_violation',
           'What a step was begun with never changes.');
+      END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_ticket_vector()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      PERFORM FROM public.escalations x
+        WHERE x.tenant_id = NEW.tenant_id AND x.id = NEW.escalation_id AND x.ticket IS NOT NULL FOR KEY SHARE;
+      IF NOT FOUND THEN
+        PERFORM public.refuse_row('ticket_embeddings', 'ticket_embeddings_of_tickets', 'restrict_violation',
+          'A vector is kept of a ticket that is there.');
       END IF;
       RETURN NEW;
     END

@@ -219,6 +219,8 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   getProposal: (n) => [{ proposalId: n.proposalId }],
   acceptProposal: (n) => [{ proposalId: n.proposalId }],
   dismissProposal: (n) => [{ proposalId: n.proposalId, reason }],
+  listGaps: () => [{}, { dismissed: true, limit: 200 }],
+  proposeFromGap: (n) => [{ escalationId: n.escalationId }],
 }
 
 /** Operations that write nothing, or nothing but that they were asked. */
