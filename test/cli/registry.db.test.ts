@@ -183,6 +183,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['lessons', 'export', n.taskTag],
     input: { taskTag: n.taskTag },
   }),
+  listProposals: () => ({
+    words: ['proposals', 'list', '--status', 'all'],
+    input: { status: 'all' },
+  }),
+  getProposal: (n) => ({
+    words: ['proposals', 'show', n.proposalId],
+    input: { proposalId: n.proposalId },
+  }),
   getRetention: () => ({ words: ['retention', 'show'], input: {} }),
   listAuditEvents: (n) => ({
     words: ['audit', 'list', '--procedure', n.procedureKey],
@@ -394,6 +402,22 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['lessons', 'remove', n.lessonId],
     input: { lessonId: n.lessonId },
   }),
+  proposeProcedure: (n) => ({
+    words: ['proposals', 'from-experiences', '--ids', n.experienceId],
+    input: { experienceIds: [n.experienceId] },
+  }),
+  proposeImprovement: (n) => ({
+    words: ['proposals', 'improve', n.procedureKey, '1', '--feedback', reason],
+    input: { procedureKey: n.procedureKey, versionNumber: 1, feedback: reason },
+  }),
+  acceptProposal: (n) => ({
+    words: ['proposals', 'accept', n.proposalId],
+    input: { proposalId: n.proposalId },
+  }),
+  dismissProposal: (n) => ({
+    words: ['proposals', 'dismiss', n.proposalId, '--reason', reason],
+    input: { proposalId: n.proposalId, reason },
+  }),
   cancelExecution: (n) => ({
     words: ['executions', 'cancel', n.secondAskingId],
     input: { executionId: n.secondAskingId },
@@ -429,6 +453,8 @@ const refused: Partial<Record<OperationName, string>> = {
   calibrateEmbeddings: 'EXAMPLES_TOO_FEW',
   makeCheckpoint: 'CHECKPOINT_KEY_MISSING',
   switchEmbeddings: 'EMBEDDING_MODEL_UNKNOWN',
+  proposeImprovement: 'PROPOSAL_NOT_LEARNED',
+  dismissProposal: 'PROPOSAL_NOT_OPEN',
 }
 
 /** No command answers with one of these alone. */
