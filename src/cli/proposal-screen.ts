@@ -1,7 +1,9 @@
 import type { z } from 'zod'
 import type { Change } from '../diff/change.ts'
 import { requireDefinition } from '../domain/parse-definition.ts'
-import type { Agreement, ProposalEvidence } from '../learning/proposal.ts'
+import type { Agreement } from '../learning/demonstration-agreement.ts'
+import type { LearnedGuard } from '../learning/generalise.ts'
+import type { ProposalEvidence } from '../learning/proposal.ts'
 import type { getProposal } from '../operations/get-proposal.ts'
 import { definitionSections } from './definition-screen.ts'
 import { diffScreen } from './diff-screen.ts'
@@ -96,23 +98,34 @@ export function evidenceLines(terminal: Terminal, evidence: ProposalEvidence): r
     ...(agreement === null ? [] : [agreementText(agreement)]),
     ...(evidence.situation === undefined ? [] : [`situation: ${evidence.situation}`]),
     ...(evidence.feedback === undefined ? [] : [`feedback: ${evidence.feedback}`]),
-    ...evidence.guards.map(
-      ({ text, why }) => `guard: ${text}${why === undefined ? '' : ` (${worded(String(why))})`}`,
-    ),
+    ...evidence.guards.map(guardText),
+    ...toolLines(evidence),
     ...(evidence.notes ?? []),
   ]
   return lines.map((line) => `  ${terminal.wrap(line, 2)}`)
 }
 
+function guardText({ text, stepKey, runs, why }: LearnedGuard): string {
+  if (why === 'runs_differ') return `${stepKey} only when ${text}, as in ${countText(runs, 'run')}`
+  const met = why === 'failures' ? `as in ${countText(runs, 'failure')}` : 'which no run has met'
+  return `to a person when ${text}, ${met}`
+}
+
+function toolLines({ unknownTools = [], leftOutTools = [] }: ProposalEvidence): readonly string[] {
+  return [
+    ...(unknownTools.length === 0
+      ? []
+      : [`no tools of this service, so that a person is asked: ${unknownTools.join(', ')}`]),
+    ...(leftOutTools.length === 0
+      ? []
+      : [`left out, as nothing tells when: ${leftOutTools.join(', ')}`]),
+  ]
+}
+
 function agreementText({ trainedOn, heldOut, agreed }: Agreement): string {
-  return heldOut === 0
-    ? `learned from ${trainedOn}; none was kept apart to try it on`
-    : `learned from ${trainedOn}, it does what was done in ${agreed} of ${heldOut} that were kept apart`
+  return `learned from ${trainedOn} of them, it foretells ${agreed} of the ${heldOut} others`
 }
 
 function worded(name: string): string {
-  return name
-    .replaceAll(/([A-Z])/g, ' $1')
-    .replaceAll('_', ' ')
-    .toLowerCase()
+  return name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()
 }

@@ -103,6 +103,8 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   importLessons: 'POST /lessons/{taskTag}/import',
   exportLessons: 'POST /lessons/{taskTag}/export',
   listProposals: 'GET /proposals',
+  proposeProcedure: 'POST /proposals',
+  proposeImprovement: 'POST /proposals/improve',
   getProposal: 'GET /proposals/{proposalId}',
   acceptProposal: 'POST /proposals/{proposalId}/accept',
   dismissProposal: 'POST /proposals/{proposalId}/dismiss',

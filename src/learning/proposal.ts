@@ -2,6 +2,8 @@ import { hashOf } from '../domain/canonical.ts'
 import type { Id } from '../domain/ids.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Principal } from '../domain/principal.ts'
+import type { Agreement } from './demonstration-agreement.ts'
+import type { LearnedGuard, LearnedParameter } from './generalise.ts'
 
 export const proposalKinds = ['demonstration', 'improvement', 'gap'] as const
 /** What made it: actions that worked, what is known of a version, or tickets that nothing fitted. */
@@ -23,16 +25,6 @@ export type EvidenceSource = (typeof evidenceSources)[number]
 /** What is said of a proposal that no model wrote. */
 export const madeWithRules = 'rules'
 
-/** How well what was learned from some runs fits others that it was not learned from. */
-export interface Agreement {
-  /** How many it was learned from. */
-  readonly trainedOn: number
-  /** How many were kept apart. */
-  readonly heldOut: number
-  /** How many of those it does what was done in. */
-  readonly agreed: number
-}
-
 /**
  * Why a draft is proposed. Of an erased proposal only `source`, `madeWith`, ids, counts and `agreement` are left: whatever
  * is added that holds words of people belongs to the others.
@@ -50,8 +42,12 @@ export interface ProposalEvidence {
   readonly learnedFrom?: Readonly<Record<string, number>> | undefined
   /** Null where there was too little to keep any apart. */
   readonly agreement: Agreement | null
-  readonly parameters: readonly JsonObject[]
-  readonly guards: readonly JsonObject[]
+  readonly parameters: readonly LearnedParameter[]
+  readonly guards: readonly LearnedGuard[]
+  /** Tools that were used and are not on the allowlist. */
+  readonly unknownTools?: readonly string[] | undefined
+  /** What some runs did and nothing tells when. */
+  readonly leftOutTools?: readonly string[] | undefined
   /** What was asked for, of an improvement. */
   readonly feedback?: string | undefined
   readonly situation?: string | undefined

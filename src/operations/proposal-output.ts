@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Db } from '../db/connect.ts'
 import {
   evidenceSources,
   type Proposal,
@@ -6,6 +7,8 @@ import {
   proposalKinds,
   proposalStatuses,
 } from '../learning/proposal.ts'
+import { getProposalRow } from './find-proposal.ts'
+import type { Proposed } from './propose.ts'
 import { instant, jsonObject } from './shapes.ts'
 
 const actor = z.object({ id: z.string(), kind: z.enum(['human', 'ai', 'service']) })
@@ -75,5 +78,52 @@ export function toProposalOutput(proposal: Proposal): z.infer<typeof proposalOut
     definition: proposal.definition,
     evidence: proposal.evidence,
     baseVersionId: proposal.baseVersionId,
+  }
+}
+
+/** What is answered to whoever has something proposed: what became of it is for others. */
+export const learnedOutput = z
+  .object({
+    proposalId: z.string(),
+    isNew: z
+      .boolean()
+      .describe('False: the same evidence has proposed before, and what it proposed is answered'),
+    status: z.enum(proposalStatuses),
+    procedureKey: z.string(),
+    name: z.string().nullable(),
+    madeWith: z.string().describe('`rules`, or the name of a model'),
+    learnedFrom: z.record(z.string(), z.number()).describe('Counts, by what was counted'),
+    agreement: z
+      .object({
+        trainedOn: z.int(),
+        heldOut: z.int(),
+        agreed: z.int(),
+        heldOutFailures: z.int(),
+        agreedFailures: z.int(),
+      })
+      .nullable()
+      .describe('How well one half of the runs foretells the other; null: too few'),
+    parameters: z.array(z.string()).describe('What differed, by name'),
+    guards: z.array(z.string()).describe('What decides, in words'),
+    unknownTools: z
+      .array(z.string())
+      .describe('Tools that nobody has allowed: a person is asked to do that'),
+  })
+  .meta({ id: 'LearnedProposal' })
+
+export async function toLearnedOutput(
+  db: Db,
+  { proposalId, isNew }: Proposed,
+): Promise<z.infer<typeof learnedOutput>> {
+  const { evidence, ...proposal } = await getProposalRow(db, proposalId)
+  const { name, madeWith } = toProposalListItem({ ...proposal, evidence })
+  return {
+    ...{ proposalId, isNew, status: proposal.status, procedureKey: proposal.procedureKey },
+    ...{ name, madeWith },
+    learnedFrom: { ...evidence.learnedFrom },
+    agreement: evidence.agreement,
+    parameters: evidence.parameters.map((parameter) => parameter.name),
+    guards: evidence.guards.map(({ text }) => text),
+    unknownTools: [...(evidence.unknownTools ?? [])],
   }
 }

@@ -1,4 +1,5 @@
 import type { AppContext } from '../context.ts'
+import type { Db } from '../db/connect.ts'
 import { insertAuditEvent } from '../db/queries/audit.ts'
 import { holdExperiences } from '../db/queries/experience-pruning.ts'
 import {
@@ -112,6 +113,17 @@ export async function propose(
     })
     return { proposalId: id, isNew: true, status: 'open' }
   })
+}
+
+/** What the same evidence has proposed before, so that nobody asks a model for it again. */
+export async function findProposed(
+  db: Db,
+  kind: ProposalKind,
+  baseVersionId: Id<'version'> | null,
+  learnedFrom: LearnedFrom,
+): Promise<Proposed | undefined> {
+  const before = await findProposalByEvidence(db, evidenceHash(kind, baseVersionId, learnedFrom))
+  return before && existing(before)
 }
 
 function existing({

@@ -67,6 +67,8 @@ import { listWebhookDeliveries } from './list-webhook-deliveries.ts'
 import { listWebhooks } from './list-webhooks.ts'
 import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
+import { proposeImprovement } from './propose-improvement.ts'
+import { proposeProcedure } from './propose-procedure.ts'
 import { pruneExperiences } from './prune-experiences.ts'
 import { recordExperience } from './record-experience.ts'
 import { removeLesson } from './remove-lesson.ts'
@@ -195,6 +197,8 @@ export const operations = {
   removeLesson,
   importLessons,
   exportLessons,
+  proposeProcedure,
+  proposeImprovement,
   listProposals,
   getProposal,
   acceptProposal,

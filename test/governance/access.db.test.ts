@@ -31,6 +31,8 @@ const acts = {
   'write lessons by hand': ['admin'],
   'take lessons away': ['admin', 'auditor'],
   'read proposals': ['author', 'approver', 'admin', 'auditor'],
+  'propose playbooks': ['agent', 'author', 'admin'],
+  'propose improvements': ['agent', 'author', 'approver', 'admin'],
   'decide on proposals': ['author', 'approver', 'admin'],
 } as const satisfies Record<string, readonly Role[]>
 
@@ -130,6 +132,8 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   removeLesson: 'write lessons by hand',
   importLessons: 'write lessons by hand',
   exportLessons: 'take lessons away',
+  proposeProcedure: 'propose playbooks',
+  proposeImprovement: 'propose improvements',
   listProposals: 'read proposals',
   getProposal: 'read proposals',
   acceptProposal: 'decide on proposals',

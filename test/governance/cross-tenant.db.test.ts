@@ -206,6 +206,15 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
     { taskTag: n.taskTag, lessons: [], replace: true },
   ],
   exportLessons: (n) => [{ taskTag: n.taskTag }],
+  proposeProcedure: (n) => [
+    { experienceIds: [n.experienceId] },
+    { situation: 'An account', agentIds: [n.agentId] },
+    {
+      ...{ situation: 'An account', actions: [{ tool: 'look' }], customerId: n.customerId },
+      ...{ key: `${n.procedureKey}_LEARNED` },
+    },
+  ],
+  proposeImprovement: (n) => [{ ...first(n), feedback: reason }],
   listProposals: (n) => [{ cursor: n.proposalId }, { procedureKey: n.procedureKey }],
   getProposal: (n) => [{ proposalId: n.proposalId }],
   acceptProposal: (n) => [{ proposalId: n.proposalId }],

@@ -48,6 +48,8 @@ const nowhere: Readonly<Record<string, unknown>> = {
   scheduleId: 'sch_000000000000000000000',
   keyId: 'key_000000000000000000000',
   experienceId: 'exp_000000000000000000000',
+  experienceIds: ['exp_000000000000000000000'],
+  feedback: 'be kind',
   proposalId: 'prp_000000000000000000000',
   situation: 'nothing that anybody has met',
   actionSequence: [{ tool: 'look' }],

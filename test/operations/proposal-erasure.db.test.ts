@@ -27,13 +27,16 @@ const experienceOf = async (mark: string) => {
   })
   return experience.id
 }
+const agreement = {
+  ...{ trainedOn: 2, heldOut: 2, agreed: 2, heldOutFailures: 0, agreedFailures: 0 },
+}
 const proposeOf = (key: string, mark: string, evidence: Partial<ProposalEvidence>) =>
   proposePlain(app, key, {
     definition: plainDefinition(key, `${mark} helped`),
     evidence: plainEvidence({
       situation: `${mark} met`,
-      parameters: [{ name: 'who', values: [mark] }],
-      guards: [{ text: mark }],
+      parameters: [{ name: mark, stepKeys: [] }],
+      guards: [{ text: mark, stepKey: null, runs: 1, why: 'failures' }],
       feedback: mark,
       notes: [mark],
       ...evidence,
@@ -46,7 +49,7 @@ describe('erasing a customer', () => {
     const { proposalId } = await proposeOf('OPEN_ONE', 'Zyx7', {
       experienceIds: [id],
       learnedFrom: { successes: 1 },
-      agreement: { trainedOn: 1, heldOut: 0, agreed: 0 },
+      agreement,
     })
 
     await erase('C-Zyx7')
@@ -57,7 +60,7 @@ describe('erasing a customer', () => {
     expect(proposal.evidence).toEqual({
       ...{ source: 'experiences', madeWith: 'rules', experienceIds: [id], executionIds: [] },
       learnedFrom: { successes: 1 },
-      agreement: { trainedOn: 1, heldOut: 0, agreed: 0 },
+      agreement,
       ...{ parameters: [], guards: [] },
     })
     await expect(accept(proposalId)).rejects.toMatchObject({ code: 'PROPOSAL_ERASED' })

@@ -50,7 +50,9 @@ describe('proposing', () => {
       evidence: plainEvidence({
         experienceIds,
         learnedFrom: { successes: 2 },
-        agreement: { trainedOn: 1, heldOut: 1, agreed: 1 },
+        agreement: {
+          ...{ trainedOn: 2, heldOut: 2, agreed: 2, heldOutFailures: 0, agreedFailures: 0 },
+        },
       }),
       learnedFrom: { experienceIds },
     })
