@@ -27,6 +27,7 @@ import { simulate } from './simulate-command.ts'
 import { switchCommands } from './switch-commands.ts'
 import { tenantCommands } from './tenant-commands.ts'
 import { ticketCommands } from './ticket-commands.ts'
+import { trackRecord } from './track-record-command.ts'
 import { webhookCommands } from './webhook-commands.ts'
 import { worker } from './worker.ts'
 
@@ -43,6 +44,7 @@ export const commands: readonly Command[] = [
   simulate,
   ...backtestCommands,
   insights,
+  trackRecord,
   diff,
   apply,
   exportProcedures,

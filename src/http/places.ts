@@ -37,6 +37,7 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   getBacktest: 'GET /backtests/{backtestId}',
   continueBacktest: 'POST /backtests/{backtestId}/continue',
   cancelBacktest: 'POST /backtests/{backtestId}/cancel',
+  getTrackRecord: 'GET /procedures/{procedureKey}/record',
   getInsights: 'GET /insights',
   getStats: 'GET /stats',
 

@@ -47,6 +47,7 @@ import { getProcedure } from './get-procedure.ts'
 import { getProposal } from './get-proposal.ts'
 import { getRetention } from './get-retention.ts'
 import { getStats } from './get-stats.ts'
+import { getTrackRecord } from './get-track-record.ts'
 import { holdExecutions } from './hold-executions.ts'
 import { importLessons } from './import-lessons.ts'
 import { listAuditEvents } from './list-audit-events.ts'
@@ -143,6 +144,7 @@ export const operations = {
   getBacktest,
   listBacktests,
   getInsights,
+  getTrackRecord,
   setCalendar,
   startExecution,
   switchEmbeddings,

@@ -67,6 +67,7 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   getEscalation: 'read executions',
   getExecution: 'read executions',
   getInsights: 'read figures',
+  getTrackRecord: 'read figures',
   getProcedure: 'read procedures and their history',
   getRetention: 'keys, settings, tools',
   getStats: 'read figures',

@@ -109,6 +109,7 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   ],
   listBacktests: (n) => [draft(n), { ...draft(n), cursor: n.backtestId }],
   getInsights: (n) => [{ procedureKey: n.procedureKey }, first(n)],
+  getTrackRecord: (n) => [{ procedureKey: n.procedureKey }, first(n)],
   setCalendar: () => [],
   startExecution: (n) => [
     { procedureKey: n.procedureKey, idempotencyKey: n.idempotencyKey },
