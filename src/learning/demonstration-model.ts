@@ -1,5 +1,4 @@
 import { canonicalJson } from '../domain/canonical.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
 import { type Contracts, memberSchema, type Run } from './demonstration.ts'
 import {
   isSensitiveAt,
@@ -16,6 +15,7 @@ import {
   rulesOfTheUnseen,
   separatingTest,
 } from './demonstration-guards.ts'
+import { parameterSchema } from './demonstration-parameters.ts'
 import {
   columnsOf,
   outputSources,
@@ -243,7 +243,7 @@ function explain(
     const known = values.filter((value) => value !== undefined)
     const parameter = {
       name: parameterName(parameters, path.at(-1) ?? tool),
-      schema: memberSchema(schema, path) ?? schemaOf(known),
+      schema: parameterSchema(memberSchema(schema, path), known),
       usages: [{ place, path }],
     }
     parameters.push(parameter)
@@ -319,16 +319,4 @@ function freeName(taken: ReadonlySet<string>, wanted: string, between: string): 
   let name = wanted
   for (let count = 2; taken.has(name); count += 1) name = `${wanted}${between}${count}`
   return name
-}
-
-function schemaOf(values: readonly Json[]): JsonObject {
-  const types = new Set(values.map(typeOf))
-  return types.size === 1 ? { type: [...types][0] ?? 'string' } : {}
-}
-
-function typeOf(value: Json): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  if (typeof value === 'number') return 'number'
-  return typeof value
 }

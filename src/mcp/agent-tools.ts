@@ -10,6 +10,7 @@ import {
   tellSelection,
   tellWaiting,
 } from './tell-lists.ts'
+import { tellProposed } from './tell-proposed.ts'
 import { tellRun } from './tell-run.ts'
 
 const reads = { readOnlyHint: true, idempotentHint: true, openWorldHint: false }
@@ -156,5 +157,12 @@ export const agentTools: readonly AgentTool[] = [
     annotations: notes,
     tell: ({ addedCount, mergedCount, entryCount }) =>
       `${addedCount} new lessons, ${mergedCount} known ones counted; there are ${entryCount} now.`,
+  }),
+  agentTool({
+    operation: operations.proposeProcedure,
+    title: 'Propose a playbook',
+    description: `Proposes a playbook for something that was done well and has none yet: give your \`actions\` with the \`situation\`, or \`experienceIds\`, or a situation alone to learn from all that was recorded in ones like it. People decide what becomes of it: nothing runs by it, and you cannot accept it. The same evidence proposes once; ask once, when you are done.`,
+    annotations: { ...notes, idempotentHint: true },
+    tell: tellProposed,
   }),
 ]

@@ -3,6 +3,7 @@ import { runOf } from '../../src/learning/demonstration.ts'
 import { originOf, type Source, templateOf } from '../../src/learning/demonstration-arguments.ts'
 import { factsOf } from '../../src/learning/demonstration-facts.ts'
 import { rulesOfFailures, separatingTest } from '../../src/learning/demonstration-guards.ts'
+import { parameterSchema, patternOf } from '../../src/learning/demonstration-parameters.ts'
 import { patternsOf } from '../../src/learning/demonstration-patterns.ts'
 import { type Column, expressionOf, type FactTest, textOf } from '../../src/learning/fact-test.ts'
 import { contractOf } from '../support/walk.ts'
@@ -193,6 +194,38 @@ describe('a condition', () => {
     expect(rulesOfFailures([first, second], [0, 1], [2, 3, 4])).toMatchObject([
       { column: second, failures: [2, 3] },
     ])
+  })
+})
+
+describe('a parameter', () => {
+  it.each([
+    [['TXN-DUP-101', 'TXN-DUP-102', 'TXN-REF-9'], '^TXN-[A-Z]{3}-[0-9]{1,3}$'],
+    [['TXN-DUP-101', 'TXN-DUP-102', 'TXN-DUP-103'], '^TXN-DUP-[0-9]{3}$'],
+    [['a.1/b', 'a.2/b', 'a.33/b'], String.raw`^a\.[0-9]{1,2}\/b$`],
+    [['a@b#1', 'a@b#2', 'a@b#3'], '^a@b#[0-9]{1}$'],
+    [['TXN-DUP-101', 'TXN-DUP-102'], undefined],
+    [['TXN-1', 'TXN-2', 'order 3'], undefined],
+    [['gold', 'lead', 'iron'], undefined],
+    [['R1', 'R2', 'R3'], undefined],
+    [[1001, 1002, 1003], undefined],
+    [['１２３４', '５６７８', '９０１２'], undefined],
+  ])('of values like %j has the pattern %s', (values, pattern) => {
+    expect(patternOf(values)).toBe(pattern)
+    if (pattern !== undefined) {
+      for (const value of values) expect(value).toMatch(new RegExp(pattern, 'u'))
+    }
+  })
+
+  it('has what the schema of the tool says, and a pattern only where that says none', () => {
+    const ids = ['TXN-1', 'TXN-2', 'TXN-3']
+
+    expect(parameterSchema({ type: 'string', pattern: '^TXN' }, ids).pattern).toBe('^TXN')
+    expect(parameterSchema({ type: 'string', sensitive: true }, ids)).toEqual({
+      type: 'string',
+      sensitive: true,
+    })
+    expect(parameterSchema(undefined, ids)).toEqual({ type: 'string', pattern: '^TXN-[0-9]{1}$' })
+    expect(parameterSchema(undefined, [1, 'a'])).toEqual({})
   })
 })
 
