@@ -18,7 +18,12 @@ export type {
 export { createGuidedAgent, type GuidedAgent } from './guided/guided-agent.ts'
 export type { Loop, LoopEnd, LoopTask } from './guided/loop.ts'
 export type { GuidedAgentOptions, GuidedClient, TaskOptions } from './guided/options.ts'
-export { createTaskRecorder, type TaskRecorder } from './learning/experience-recorder.ts'
+export {
+  createTaskRecorder,
+  type RecorderClient,
+  type RecorderOptions,
+  type TaskRecorder,
+} from './learning/experience-recorder.ts'
 export {
   beginLessonRun,
   type LessonClient,

@@ -18,6 +18,7 @@ import { listProcedures } from '../operations/list-procedures.ts'
 import { probeReplyModel } from '../operations/probe-reply-model.ts'
 import { searchProcedures } from '../operations/search-procedures.ts'
 import type { Command } from './command.ts'
+import { examineExperiences } from './experience-index.ts'
 import { exitCodes } from './failures.ts'
 import { fallBackText } from './selection-screen.ts'
 import type { Shell } from './shell.ts'
@@ -175,6 +176,7 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
       `${countText(versionCount, 'version')}, all with vectors of ${whole.map(({ model }) => model).join(', ')}`,
     )
   })
+  await look(checks, 'experiences', () => examineExperiences(shell))
   await look(checks, 'reply model', () => examineReplyModel(shell, app))
   await look(checks, 'executions', () => examineExecutions(app, tenantId))
   await look(checks, 'audit', async () => {

@@ -6,6 +6,7 @@ import { pruneExperiences } from '../operations/prune-experiences.ts'
 import { recordExperience } from '../operations/record-experience.ts'
 import { retrieveExperiences } from '../operations/retrieve-experiences.ts'
 import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
+import { index } from './experience-index.ts'
 import { usageError } from './failures.ts'
 import { readDocumentFile } from './read-text.ts'
 import { fields, table } from './table.ts'
@@ -184,4 +185,4 @@ function lineOf(text: string, maxLength: number): string {
   return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1).toWellFormed()}…`
 }
 
-export const experienceCommands: readonly Command[] = [list, show, record, find, prune]
+export const experienceCommands: readonly Command[] = [list, show, record, find, prune, index]

@@ -1,5 +1,6 @@
 import { migrateDatabase } from '../db/connect.ts'
 import { databaseName, explainDatabaseError } from '../db/database-errors.ts'
+import { indexExperiences } from '../db/experience-index.ts'
 import { attachPositions, readDocument } from '../documents/read-document.ts'
 import { writeDocument } from '../documents/write-document.ts'
 import { ServiceError } from '../domain/errors.ts'
@@ -32,6 +33,7 @@ export const parts: Parts = {
     return writeDocument(value)
   },
   migrateDatabase,
+  indexExperiences,
   explainError: (error, database) => {
     if ('url' in database) return explainDatabaseError(error, databaseName(database.url))
     if (!isDiskFull(error)) return error

@@ -23,6 +23,13 @@ export interface ReadText {
   readonly locate: <P extends Problem>(problems: readonly P[]) => readonly P[]
 }
 
+/** What became of the index of one model. */
+export interface IndexedExperiences {
+  readonly model: string
+  readonly status: 'made' | 'rebuilt' | 'there' | 'not_worth_it' | 'too_wide'
+  readonly seconds: number
+}
+
 /** The concrete parts that commands need besides the operations. */
 export interface Parts {
   /** Reads YAML or JSON, as src/documents/read-document.ts does. */
@@ -36,6 +43,19 @@ export interface Parts {
     database: Config['database'],
     onApprovals: (change: { readonly before: number; readonly after: number }) => void,
   ) => Promise<readonly string[]>
+  /** Makes the indexes of experiences, as the login of the database's URL, and answers what became of each. */
+  readonly indexExperiences: (
+    database: Config['database'],
+    options: {
+      readonly model?: string | undefined
+      readonly anyway: boolean
+      readonly rebuild: boolean
+      readonly memory?: string | undefined
+      readonly links?: number | undefined
+      readonly breadth?: number | undefined
+    },
+    told: { readonly tell: (line: string) => void; readonly warn: (line: string) => void },
+  ) => Promise<readonly IndexedExperiences[]>
   /** Turns an error of a driver or a disk into one of ours, and leaves any other as it is. */
   readonly explainError: (error: unknown, database: Config['database']) => unknown
 }

@@ -90,22 +90,54 @@ export async function migrateDatabase(
   onApprovals?: (change: ApprovalsChange) => void,
 ): Promise<readonly string[]> {
   const options = { ...config, ...(onApprovals && { onApprovals }) }
+  await using login = await openAsLogin(config)
+  const name = 'url' in config ? databaseName(config.url) : config.dataDir
+  try {
+    return await migrateSchema(login.kysely, name, options)
+  } catch (error) {
+    throw 'url' in config ? explainDatabaseError(error, name) : error
+  }
+}
+
+/** A database as the login of its URL has it: for those who make and look after its schema. */
+export interface LoginDatabase extends AsyncDisposable {
+  readonly kind: Database['kind']
+  readonly kysely: Kysely<unknown>
+}
+
+/** What a schema is looked after with. */
+export interface LoginOptions {
+  /** Default 1. */
+  readonly poolSize?: number
+  /** What the server has to say beside its answers. An embedded one says nothing. */
+  readonly onNotice?: (message: string) => void
+}
+
+/**
+ * Opens a database as the login of its URL, whose statements may take as long as they like.
+ *
+ * @throws ServiceError for a folder what `openDatabase` throws.
+ */
+export async function openAsLogin(
+  config: DatabaseConfig,
+  { poolSize = 1, onNotice }: LoginOptions = {},
+): Promise<LoginDatabase> {
   if (!('url' in config)) {
     const lite = await openEmbedded(embeddedOptions(config))
-    try {
-      return await migrateSchema(schemaHandle(lite.pool), config.dataDir, options)
-    } finally {
-      await lite.close()
+    return {
+      kind: 'pglite',
+      kysely: schemaHandle(lite.pool),
+      [Symbol.asyncDispose]: () => lite.close(),
     }
   }
-  const database = databaseName(config.url)
-  const pool = postgresPool({ ...config, poolSize: 1 }, '')
-  try {
-    return await migrateSchema(schemaHandle(pool), database, options)
-  } catch (error) {
-    throw explainDatabaseError(error, database)
-  } finally {
-    await pool.end()
+  const pool = postgresPool({ ...config, poolSize }, '')
+  pool.on('connect', (client) => {
+    client.on('notice', ({ message }) => onNotice?.(message ?? ''))
+  })
+  return {
+    kind: 'postgres',
+    kysely: schemaHandle(pool),
+    [Symbol.asyncDispose]: () => pool.end(),
   }
 }
 

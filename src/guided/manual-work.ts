@@ -119,11 +119,11 @@ function keepSteps(
 ): KeptSteps {
   let count = 0
   let isOver = false
-  const recorder = createTaskRecorder({
+  const recorder = createTaskRecorder(client, {
     ...(agentId !== undefined && { agentId }),
     ...(sessionId !== undefined && { sessionId }),
-    recordExperience: ({ actionSequence, tags, ...recorded }) =>
-      client.recordExperience({ ...recorded, actionSequence: [...actionSequence] }),
+    // The run that was shown lessons draws them.
+    curate: false,
   })
   recorder.beginTask(situation)
   return {

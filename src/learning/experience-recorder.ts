@@ -2,6 +2,12 @@ import { ServiceError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 import type { ActionStep, OutcomeType } from './experience.ts'
 
+/** The same as an operation takes it. */
+export interface RecordedExperience extends Omit<RecordedTask, 'actionSequence' | 'tags'> {
+  actionSequence: { step: number; tool: string; input: Json; outputSummary: string }[]
+  readonly tags?: string[]
+}
+
 /** What a finished task is recorded with. */
 export interface RecordedTask {
   readonly situation: string
@@ -23,20 +29,25 @@ export interface Feedback {
   readonly issues: readonly string[]
 }
 
-/** What a recorder needs: `recordExperience` of a client, and `curateLessons` where lessons are to be drawn. */
+/** What is asked of the service: two of its operations, as a client has them. Without the second no lessons are drawn. */
+export interface RecorderClient {
+  recordExperience(task: RecordedExperience): Promise<{
+    readonly experience: { readonly id: string; readonly agentId?: string }
+  }>
+  curateLessons?(lessons: {
+    taskTag: string
+    feedback: { score: number; issues: string[] }
+    lastAnswer: string
+  }): Promise<{ readonly entryCount: number }>
+}
+
 export interface RecorderOptions {
-  readonly recordExperience: (
-    task: RecordedTask,
-  ) => Promise<{ readonly experience: { readonly id: string } }>
-  readonly curateLessons?: (lessons: {
-    readonly taskTag: string
-    readonly feedback: Feedback
-    readonly lastAnswer: string
-  }) => Promise<{ readonly entryCount: number }>
-  /** Of the lessons; default: the agent's id. Without either, nothing is curated. */
+  /** Of the lessons; default: the agent's id, which is that of whoever records where none is given. */
   readonly taskTag?: string
   readonly agentId?: string
   readonly sessionId?: string
+  /** False: no lessons are drawn, whatever the feedback; default true. */
+  readonly curate?: boolean
 }
 
 /** How a task has ended: with `success`, or with a type of outcome. */
@@ -68,23 +79,42 @@ export interface TaskRecorder {
   }>
 }
 
-export function createTaskRecorder(options: RecorderOptions): TaskRecorder {
-  const { recordExperience, curateLessons, agentId, sessionId, taskTag = agentId } = options
+/** Records for an agent by a client, and draws lessons from feedback unless that is switched off. */
+export function createTaskRecorder(
+  client: RecorderClient,
+  { agentId, sessionId, taskTag, curate = true }: RecorderOptions = {},
+): TaskRecorder {
   let situation: string | undefined
   let steps: ActionStep[] = []
 
-  async function record(end: CompletedTask, outcomeType: OutcomeType): Promise<string | null> {
-    if (situation === undefined || steps.length === 0) return null
-    const { success: _s, feedback: _f, lastAnswer: _l, ...task } = end
-    const { experience } = await recordExperience({
+  async function record(
+    { success: _s, feedback: _f, lastAnswer: _l, ...task }: CompletedTask,
+    outcomeType: OutcomeType,
+  ) {
+    if (situation === undefined || steps.length === 0) return undefined
+    const { tags, ...end } = task
+    const { experience } = await client.recordExperience({
       ...(agentId !== undefined && { agentId }),
       ...(sessionId !== undefined && { sessionId }),
-      ...task,
+      ...end,
+      ...(tags !== undefined && { tags: [...tags] }),
       situation,
-      actionSequence: steps,
+      actionSequence: steps.map((step) => ({ ...step })),
       outcomeType,
     })
-    return experience.id
+    return experience
+  }
+
+  async function curateFrom(
+    { feedback, outcome, lastAnswer = outcome }: CompletedTask,
+    tag: string | undefined,
+  ): Promise<number | null> {
+    if (!curate || feedback === undefined || tag === undefined) return null
+    const { score, issues } = feedback
+    const answer = await client.curateLessons?.({
+      ...{ taskTag: tag, feedback: { score, issues: [...issues] }, lastAnswer },
+    })
+    return answer?.entryCount ?? null
   }
 
   return {
@@ -98,18 +128,15 @@ export function createTaskRecorder(options: RecorderOptions): TaskRecorder {
     },
     async completeTask(end) {
       const outcomeType = outcomeTypeOf(end)
-      const { feedback, lastAnswer = end.outcome } = end
+      const { feedback } = end
       if (feedback !== undefined && !(feedback.score >= 0 && feedback.score <= 1)) {
         throw refused('completeTask', 'feedback.score', 'must be from 0 to 1')
       }
-      const experienceId = await record(end, outcomeType)
+      const experience = await record(end, outcomeType)
       situation = undefined
       steps = []
-      if (feedback === undefined || curateLessons === undefined || taskTag === undefined) {
-        return { experienceId, entryCount: null }
-      }
-      const { entryCount } = await curateLessons({ taskTag, feedback, lastAnswer })
-      return { experienceId, entryCount }
+      const entryCount = await curateFrom(end, taskTag ?? agentId ?? experience?.agentId)
+      return { experienceId: experience?.id ?? null, entryCount }
     },
   }
 }

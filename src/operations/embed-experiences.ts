@@ -26,6 +26,12 @@ export async function neededVectors(app: AppContext): Promise<NeededVectors> {
   return { current, models, mark: models.join(',') }
 }
 
+/** The models by which experiences are looked for, now or before long. */
+export async function searchedModels(app: AppContext): Promise<ReadonlySet<string>> {
+  const { models } = await neededVectors(app)
+  return new Set([...models, app.embedders.offline.model])
+}
+
 /**
  * Makes the vectors that experiences lack, and those of the offline model, by which is found what the other one does not
  * answer for. Answers how many have all that are needed now: a model that does not answer fails nothing, and its vectors

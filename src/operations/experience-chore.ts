@@ -4,6 +4,7 @@ import { notePruned } from '../db/queries/experience-pruning.ts'
 import { listTenantsToLearn, listUnembedded } from '../db/queries/experience-vectors.ts'
 import { servicePrincipal } from './audit-chore.ts'
 import { embedExperiences, type NeededVectors, neededVectors } from './embed-experiences.ts'
+import { measureRecalls } from './measure-recalls.ts'
 import { pause } from './pause.ts'
 import { pruneBatch, prunedAtOnce, prunedEvent, pruningDefaults } from './prune-experiences.ts'
 import { recordRuns } from './record-runs.ts'
@@ -12,21 +13,27 @@ const everyMs = 15_000
 /** How many batches of runs and of vectors are made of one tenant in a round: the rest of the process has work to do. */
 const batchesARound = 5
 const embeddedAtOnce = 64
+/** Whether an index is there to be measured is looked at less often: it changes once in a while. */
+const indexesEveryMs = 300_000
 const dayMs = 86_400_000
 const prunedEveryMs = 7 * dayMs
 
 /**
- * Records what sealed runs have experienced, makes the vectors that are lacking, and prunes once a week, of all tenants in
- * turn, until `signal` is aborted. Any number of processes may do so. What goes wrong is logged, and tried again.
+ * Records what sealed runs have experienced, makes the vectors that are lacking, and prunes and measures once a week, of all
+ * tenants in turn, until `signal` is aborted. Any number of processes may do so. What goes wrong is logged, and tried again.
  */
 export async function lookAfterExperiences(
   app: AppContext,
   signal: AbortSignal,
   pauseMs = everyMs,
 ): Promise<void> {
+  let looksAtIndexesFrom = 0
   while (await pause(pauseMs, signal)) {
     try {
       await learnOnce(app, signal)
+      if (performance.now() < looksAtIndexesFrom) continue
+      looksAtIndexesFrom = performance.now() + indexesEveryMs
+      await measureRecalls(app, signal)
     } catch (error) {
       app.log.warn({ err: error }, 'experiences could not be looked after; it is tried again')
     }

@@ -1,7 +1,7 @@
 import type { TenantDb } from '../db/connect.ts'
+import { findExperienceIndex } from '../db/queries/experience-indexes.ts'
 import {
   type ExperienceSearch,
-  findExperienceIndex,
   hasManyExperiences,
   listNearestExperiences,
   scanExperiences,
@@ -14,7 +14,7 @@ import {
 } from '../learning/experience-rank.ts'
 
 /** An index that finds less of what is there is not used. */
-const leastRecall = 0.95
+export const leastRecall = 0.95
 
 /** How many of the nearest are looked at, until they decide. */
 const batches = [64, 256, 1_024, 4_096] as const
@@ -43,8 +43,8 @@ export async function findExperiences(
 }
 
 async function hasGoodIndex(db: TenantDb, model: string): Promise<boolean> {
-  const { isThere, recall } = await findExperienceIndex(db.kysely, model)
-  return isThere && recall !== null && recall >= leastRecall
+  const { state, recall } = await findExperienceIndex(db.kysely, model)
+  return state === 'whole' && recall !== null && recall >= leastRecall
 }
 
 /** The same by the index alone; undefined where it does not decide. */

@@ -496,13 +496,14 @@ TABLE experience_cursors
   seal_number integer NOT NULL DEFAULT 0
   position integer NOT NULL DEFAULT 0
   pruned_at timestamp(3) with time zone
+  measuring_since timestamp(3) with time zone
   CONSTRAINT experience_cursors_pkey PRIMARY KEY (tenant_id)
   CONSTRAINT experience_cursors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (seal_number, position, pruned_at) TO stepwarden_app
+  GRANT UPDATE (seal_number, position, pruned_at, measuring_since) TO stepwarden_app
   GRANT SELECT TO stepwarden_system
 
 TABLE experience_embeddings
@@ -517,9 +518,11 @@ TABLE experience_embeddings
   CONSTRAINT experience_embeddings_pkey PRIMARY KEY (tenant_id, model, experience_id)
   CONSTRAINT experience_embeddings_tenant_id_experience_id_fkey FOREIGN KEY (tenant_id, experience_id) REFERENCES experiences(tenant_id, id) ON DELETE CASCADE
   CREATE INDEX experience_embeddings_experience ON experience_embeddings USING btree (tenant_id, experience_id)
+  POLICY system_rows FOR SELECT TO stepwarden_system USING true WITH CHECK -
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
+  GRANT SELECT (tenant_id, model, experience_id) TO stepwarden_system
 
 TABLE experience_holds
   tenant_id text COLLATE "C" NOT NULL
@@ -540,6 +543,7 @@ TABLE experience_recalls
   sample_count integer NOT NULL
   row_count bigint NOT NULL
   measured_at timestamp(3) with time zone NOT NULL
+  index_file bigint
   CONSTRAINT experience_recalls_pkey PRIMARY KEY (tenant_id, model)
   CONSTRAINT experience_recalls_recall_check CHECK (((recall >= (0)::double precision) AND (recall <= (1)::double precision)))
   CONSTRAINT experience_recalls_row_count_check CHECK ((row_count >= 0))
@@ -548,7 +552,7 @@ TABLE experience_recalls
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (recall, sample_count, row_count, measured_at) TO stepwarden_app
+  GRANT UPDATE (recall, sample_count, row_count, measured_at, index_file) TO stepwarden_app
 
 TABLE experiences WITH (fillfactor=90)
   tenant_id text COLLATE "C" NOT NULL
@@ -2855,6 +2859,23 @@ AS $function$
       SELECT id FROM public.tenants ORDER BY id
     $function$
   OWNER stepwarden_system GRANTED TO PUBLIC, stepwarden_system
+
+FUNCTION public.tenants_beyond_scan(of_model text, more_than integer)
+ RETURNS TABLE(tenant_id text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT t.id FROM public.tenants t
+      WHERE (
+        SELECT count(*) FROM (
+          SELECT FROM public.experience_embeddings e
+          WHERE e.tenant_id = t.id AND e.model = of_model LIMIT more_than + 1
+        ) counted
+      ) > more_than
+      ORDER BY t.id
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.tenants_to_checkpoint(after_events bigint, after_time interval)
  RETURNS SETOF text

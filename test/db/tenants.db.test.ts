@@ -621,6 +621,7 @@ describe('every table', () => {
         'prune_webhook_deliveries',
         'release_executions',
         'tenant_ids',
+        'tenants_beyond_scan',
         'tenants_to_checkpoint',
         'tenants_to_learn',
         'tenants_to_seal',

@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createGuidedAgent } from '../../src/guided/guided-agent.ts'
 import type { Loop, LoopTask } from '../../src/guided/loop.ts'
 import { operations } from '../../src/operations/registry.ts'
+import { handleTicket } from '../examples/guided.ts'
 import { callerOf } from '../support/caller.ts'
 import { activateMeter, meterKey, meterTask, openWorld } from './world.ts'
 
@@ -146,6 +147,21 @@ describe.each(Object.entries(worlds))('a guided agent %s', (_, { app, client }) 
       executionId: Object(await agent.handle(meterTask)).executionId,
     })
     expect(execution.versionNumber).toBe(3)
+  })
+
+  it('is what the page shows', async () => {
+    const said = vi.spyOn(console, 'log').mockImplementation(() => {})
+
+    const byHand = await handleTicket(client, 'I was charged twice for TXN-DUP-002')
+    expect(byHand).toMatchObject({ method: 'manual_with_learning', actionsTaken: 2, warnings: [] })
+    expect(said.mock.lastCall).toEqual(['by hand', 2, expect.stringMatching(/^prp_/)])
+    await handleTicket(client, 'I was charged twice for TXN-DUP-003')
+    expect(said.mock.calls.flat().join('\n')).toContain(
+      '1. check_transaction: state: captured_twice',
+    )
+    await handleTicket(client, meterTask)
+    expect(said.mock.lastCall).toEqual(['Stuck Meter', true, 'Your meter MTR-101 was reset.'])
+    said.mockRestore()
   })
 
   it('asks nobody when a person has stopped the playbook', async () => {

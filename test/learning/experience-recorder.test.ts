@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { createTaskRecorder, type RecordedTask } from '../../src/learning/experience-recorder.ts'
+import { createTaskRecorder, type RecorderOptions } from '../../src/learning/experience-recorder.ts'
 
-function open(options: { readonly taskTag?: string; readonly agentId?: string } = {}) {
-  const tasks: RecordedTask[] = []
+function open(options: RecorderOptions = {}) {
+  const tasks: unknown[] = []
   const curated: unknown[] = []
-  const recorder = createTaskRecorder({
-    ...options,
-    recordExperience: async (task) => {
-      tasks.push(task)
-      return { experience: { id: `exp_${tasks.length}` } }
+  const recorder = createTaskRecorder(
+    {
+      recordExperience: async (task) => {
+        tasks.push(task)
+        return { experience: { id: `exp_${tasks.length}`, agentId: task.agentId ?? 'caller' } }
+      },
+      curateLessons: async (lessons) => {
+        curated.push(lessons)
+        return { entryCount: curated.length }
+      },
     },
-    curateLessons: async (lessons) => {
-      curated.push(lessons)
-      return { entryCount: curated.length }
-    },
-  })
+    options,
+  )
   return { recorder, tasks, curated }
 }
 
@@ -84,6 +86,34 @@ describe('a task recorder', () => {
     await recorder.completeTask({ outcome: 'x', success: true, feedback, lastAnswer: 'Hello.' })
 
     expect(curated).toEqual([{ taskTag: 'bot', feedback, lastAnswer: 'Hello.' }])
+  })
+
+  it('draws lessons of whoever recorded where nobody is named, and none where that is switched off', async () => {
+    const feedback = { score: 1, issues: [] }
+    const complete = async (options: RecorderOptions) => {
+      const { recorder, curated } = open(options)
+      recorder.beginTask('One')
+      recorder.recordStep('a', 1, '')
+      await recorder.completeTask({ outcome: 'x', success: true, feedback })
+      return curated
+    }
+
+    expect(await complete({})).toMatchObject([{ taskTag: 'caller' }])
+    expect(await complete({ taskTag: 'refunds', curate: false })).toEqual([])
+  })
+
+  it('draws none where the client cannot', async () => {
+    const recorder = createTaskRecorder({
+      recordExperience: async () => ({ experience: { id: 'exp_1', agentId: 'bot' } }),
+    })
+    recorder.beginTask('One')
+    recorder.recordStep('a', 1, '')
+
+    const feedback = { score: 1, issues: [] }
+    expect(await recorder.completeTask({ outcome: 'x', success: true, feedback })).toEqual({
+      experienceId: 'exp_1',
+      entryCount: null,
+    })
   })
 
   it.each([

@@ -10,10 +10,12 @@ const page = readFileSync(new URL('../../docs/experiences.md', import.meta.url),
 
 it('the example of docs/experiences.md records, and finds the block that the page shows', async () => {
   const bot = callerOf('bot', ['agent'])
+  const ask =
+    (name: 'recordExperience' | 'retrieveExperiences' | 'curateLessons') => (input: unknown) =>
+      operations[name].invoke(app, bot, input)
   const client = {
-    recordExperience: (task: Parameters<Recording>[0]) =>
-      operations.recordExperience.invoke(app, bot, task),
-    retrieveExperiences: (input: object) => operations.retrieveExperiences.invoke(app, bot, input),
+    ...{ recordExperience: ask('recordExperience'), curateLessons: ask('curateLessons') },
+    retrieveExperiences: ask('retrieveExperiences'),
   }
   const [, code = ''] = /```ts\n([\s\S]*?)```/.exec(page) ?? []
   const [block = ''] = / {4}--- Relevant[\s\S]*?--- End of past procedures ---/.exec(page) ?? []
@@ -27,6 +29,9 @@ it('the example of docs/experiences.md records, and finds the block that the pag
   const figures = /\(relevance: .*\)/
   const shown = block.replaceAll(/^ {4}/gm, '')
   expect(context.trim().replace(figures, '')).toBe(shown.replace(figures, ''))
+  const { entries } = await operations.getLessons.invoke(app, bot, { taskTag: 'bot' })
+  expect(entries.map(({ content }) => content)).toEqual([
+    'Avoid: asked for the order number twice',
+    'Worked well: The second charge was refunded',
+  ])
 })
-
-type Recording = Parameters<typeof createTaskRecorder>[0]['recordExperience']

@@ -305,6 +305,15 @@ describe('retrieving', () => {
     expect((await retrieve()).minSimilarity).toBe(0.5)
   })
 
+  it('goes on finding when a score is all but nothing', async () => {
+    const fine = await record()
+    const tiny = await record({ score: 5e-324, situation: 'late a', actionSequence: [look, look] })
+    const zero = await record({ score: 0, situation: 'pay', actionSequence: [look, look, look] })
+
+    expect(await found()).toEqual([fine, tiny, zero].map(({ experience }) => experience.id))
+    expect(await found({ situation: 'a', minSimilarity: 0.1 })).toEqual([tiny.experience.id])
+  })
+
   it('finds successes unless other outcomes are asked for', async () => {
     const ids: Record<string, string> = {}
     for (const type of ['success', 'partial_success', 'failure']) {

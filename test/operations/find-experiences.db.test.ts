@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest'
-import { experienceIndexName, scanExperiences } from '../../src/db/queries/experience-search.ts'
+import { experienceIndexName } from '../../src/db/queries/experience-indexes.ts'
+import { scanExperiences } from '../../src/db/queries/experience-search.ts'
 import { rankExperiences } from '../../src/learning/experience-rank.ts'
 import { findByIndex } from '../../src/operations/find-experiences.ts'
 import { toUnitLength } from '../../src/search/embedder.ts'

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { sha256 } from '../../domain/canonical.ts'
 import type { FoundExperience } from '../../learning/experience-rank.ts'
-import type { Db, TenantDb, Transaction } from '../connect.ts'
+import type { TenantDb, Transaction } from '../connect.ts'
 import { vectorText } from './embeddings.ts'
 import type { ExperienceFilter } from './experiences.ts'
 
@@ -12,7 +11,7 @@ export interface ExperienceSearch extends ExperienceFilter {
 }
 
 /** Up to so many are compared one by one: beyond, an index is as good and faster. */
-const comparedOneByOne = 10_000
+export const comparedOneByOne = 10_000
 
 /** Whether more match than are compared one by one; it stops counting there. */
 export async function hasManyExperiences(db: TenantDb, filter: ExperienceFilter): Promise<boolean> {
@@ -22,6 +21,9 @@ export async function hasManyExperiences(db: TenantDb, filter: ExperienceFilter)
     ) counted`.execute(db.kysely)
   return (rows[0]?.n ?? 0) > comparedOneByOne
 }
+
+/** PostgreSQL refuses a product that is too small for a double, and one score must not keep all others from being found. */
+const weightOfScore = sql<number>`(CASE WHEN score < 1e-100 THEN 0 ELSE score END)`
 
 /**
  * The most relevant of all that match and reach a similarity, by relevance, ties by id: an exact scan.
@@ -47,7 +49,7 @@ export async function scanExperiences(
       OFFSET 0
     )
     SELECT id, score, similarity FROM compared WHERE similarity >= ${minSimilarity}
-    ORDER BY similarity * score DESC, id
+    ORDER BY similarity * ${weightOfScore} DESC, id
     LIMIT ${topK}`.execute(db.kysely)
   return rows
 }
@@ -106,40 +108,4 @@ function matching(
   if (outcomeType !== undefined) parts.push(sql`x.outcome_type = ${outcomeType}`)
   if (tags !== undefined && tags.length > 0) parts.push(sql`x.tags @> ${tags}::text[]`)
   return sql<boolean>`(${sql.join(parts, sql` AND `)})`
-}
-
-/** The name of the index of a model. */
-export function experienceIndexName(model: string): string {
-  return `experience_vectors_${sha256(model).slice(0, 16)}`
-}
-
-/** How an index of a model does in a tenant. */
-export interface ExperienceIndex {
-  /** Whether there is one that is whole. */
-  readonly isThere: boolean
-  /** What it finds of what an exact scan finds, 0 to 1; null: nobody has measured it. */
-  readonly recall: number | null
-  readonly measuredAt: Date | null
-  readonly rowCount: number | null
-}
-
-export async function findExperienceIndex(db: Db, model: string): Promise<ExperienceIndex> {
-  const { rows } = await sql<{
-    is_there: boolean
-    recall: number | null
-    measured_at: Date | null
-    row_count: number | null
-  }>`
-    SELECT EXISTS (
-        SELECT FROM pg_index i
-        WHERE i.indexrelid = to_regclass(${`public.${experienceIndexName(model)}`}) AND i.indisvalid
-      ) AS is_there, r.recall, r.measured_at, r.row_count
-    FROM (SELECT 1) one LEFT JOIN experience_recalls r ON r.model = ${model}`.execute(db)
-  const [row] = rows
-  return {
-    isThere: row?.is_there ?? false,
-    recall: row?.recall ?? null,
-    measuredAt: row?.measured_at ?? null,
-    rowCount: row?.row_count === null || row === undefined ? null : Number(row.row_count),
-  }
 }

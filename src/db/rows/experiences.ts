@@ -58,6 +58,8 @@ export interface ExperienceRecallsTable {
   sample_count: number
   row_count: number
   measured_at: Date
+  /** The files of the index that was measured: one that is built anew has others. */
+  index_file: Nullable<number>
 }
 
 /** What needs an experience, so that it is not pruned. */
@@ -73,4 +75,6 @@ export interface ExperienceCursorsTable {
   seal_number: Generated<number>
   position: Generated<number>
   pruned_at: Nullable<Date>
+  /** Since when a process measures the indexes of the tenant. */
+  measuring_since: Nullable<Date>
 }
