@@ -15,6 +15,7 @@ import { exportProcedures } from './export-command.ts'
 import { insights } from './insights-command.ts'
 import { lessonCommands } from './lesson-commands.ts'
 import { mcp } from './mcp-command.ts'
+import { recordOutside } from './outside-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
 import { proposalCommands } from './proposal-commands.ts'
@@ -49,6 +50,7 @@ export const commands: readonly Command[] = [
   apply,
   exportProcedures,
   ...executionCommands,
+  recordOutside,
   ...escalationCommands,
   ...embeddingCommands,
   ...calendarCommands,

@@ -27,11 +27,12 @@ export const trackRecord: Command = operationCommand({
     [
       table(
         terminal,
-        ['VERSION', 'RUNS', 'SUCCEEDED', 'CONFIDENCE', 'MEAN', 'BESIDES'],
+        ['VERSION', 'RUNS', 'SUCCEEDED', 'CONFIDENCE', 'MEAN', 'BESIDES', 'ELSEWHERE'],
         found.versions.map((one) => [
           `v${one.versionNumber} ${one.status}`,
           ...recordCells(one.verified),
           besidesText(one.verified),
+          elsewhereText(one.outside),
         ]),
         'No version of it has served.',
       ),
@@ -70,6 +71,12 @@ function besidesText({
     openCount > 0 && `${openCount} open`,
   ]
   return parts.filter((part) => part !== false).join(', ')
+}
+
+/** What was told, apart from what is proved. */
+function elsewhereText(outside: Record): string {
+  if (outside.executionCount === 0) return '–'
+  return `${outside.executionCount}: ${rateText(outside)}`
 }
 
 function standingLine({ standing }: Found): readonly string[] {

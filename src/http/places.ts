@@ -46,6 +46,7 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   startExecution: 'POST /executions',
   listExecutions: 'GET /executions',
   getExecution: 'GET /executions/{executionId}',
+  recordExecution: 'POST /outside-executions',
   cancelExecution: 'POST /executions/{executionId}/cancel',
   pauseExecution: 'POST /executions/{executionId}/pause',
   resumeExecution: 'POST /executions/{executionId}/resume',

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { listActivations } from '../db/queries/activations.ts'
+import { listOutsideRuns } from '../db/queries/outside-executions.ts'
 import { listVersionRuns, type VersionRuns } from '../db/queries/track-records.ts'
 import { listVersions } from '../db/queries/versions.ts'
 import { toTrackRecord } from '../domain/track-record.ts'
 import { defineOperation } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
-import { verifiedRecordOutput } from './track-record-output.ts'
+import { trackRecordOutput, verifiedRecordOutput } from './track-record-output.ts'
 
 /** Some ten times what a search looks at: a version's record is asked for by itself, and seldom. */
 const window = 10_000
@@ -14,7 +15,7 @@ const window = 10_000
 /**
  * How the runs of a procedure have gone, per version: counts, success rate, confidence and mean duration. A run that resolved is a
  * success, one that was escalated is none; what was declined or cancelled or is open is in no rate. The tenant's newest
- * 10,000 executions are looked at.
+ * 10,000 executions are looked at. What was told of runs made elsewhere stands apart, the newest 10,000 of a version.
  *
  * @see docs/track-record.md
  */
@@ -34,6 +35,9 @@ export const getTrackRecord = defineOperation({
           versionNumber: z.int(),
           status: z.enum(['draft', 'active', 'deprecated']),
           verified: verifiedRecordOutput.describe('Of the runs of this service'),
+          outside: trackRecordOutput.describe(
+            'Of runs made elsewhere, as somebody has told them: nothing goes by it',
+          ),
         }),
       )
       .describe('Newest first'),
@@ -66,6 +70,11 @@ export const getTrackRecord = defineOperation({
     const wanted = versions.filter((version) =>
       number === undefined ? version.status !== 'draft' : version.versionNumber === number,
     )
+    const outside = await listOutsideRuns(
+      kysely,
+      wanted.map(({ id }) => id),
+      window,
+    )
     const record = served.map((id) => runs.get(id)).find((one) => (one?.executionCount ?? 0) > 0)
     const ofRecord = versions.find(({ id }) => id === record?.versionId)
     return {
@@ -74,6 +83,7 @@ export const getTrackRecord = defineOperation({
       versions: wanted.map(({ id, versionNumber: n, status }) => ({
         ...{ versionNumber: n, status },
         verified: toVerified(runs.get(id)),
+        outside: toTrackRecord(outside.get(id) ?? noRuns),
       })),
       standing:
         shown.status === 'active'
@@ -94,6 +104,6 @@ const noRuns = {
 }
 
 function toVerified(runs: VersionRuns | undefined): z.infer<typeof verifiedRecordOutput> {
-  const { declinedCount, cancelledCount, openCount, ...counts } = runs ?? noRuns
-  return { ...toTrackRecord(counts), declinedCount, cancelledCount, openCount }
+  const { declinedCount, cancelledCount, openCount } = runs ?? noRuns
+  return { ...toTrackRecord(runs ?? noRuns), declinedCount, cancelledCount, openCount }
 }

@@ -71,6 +71,7 @@ import { pauseExecution } from './pause-execution.ts'
 import { proposeImprovement } from './propose-improvement.ts'
 import { proposeProcedure } from './propose-procedure.ts'
 import { pruneExperiences } from './prune-experiences.ts'
+import { recordExecution } from './record-execution.ts'
 import { recordExperience } from './record-experience.ts'
 import { removeLesson } from './remove-lesson.ts'
 import { replayExecution } from './replay-execution.ts'
@@ -145,6 +146,7 @@ export const operations = {
   listBacktests,
   getInsights,
   getTrackRecord,
+  recordExecution,
   setCalendar,
   startExecution,
   switchEmbeddings,

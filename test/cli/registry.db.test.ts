@@ -110,6 +110,10 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['insights', n.procedureKey],
     input: { procedureKey: n.procedureKey },
   }),
+  recordExecution: (n) => ({
+    words: ['executions', 'record', n.procedureKey, '1', '--duration', '1500', '--failed'],
+    input: { versionId: n.versionId, success: false, durationMs: 1_500 },
+  }),
   getTrackRecord: (n) => ({
     words: ['procedures', 'record', n.procedureKey, '1'],
     input: { procedureKey: n.procedureKey, versionNumber: 1 },
