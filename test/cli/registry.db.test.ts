@@ -110,6 +110,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['insights', n.procedureKey],
     input: { procedureKey: n.procedureKey },
   }),
+  recordExecution: (n) => ({
+    words: ['executions', 'record', n.procedureKey, '1', '--duration', '1500', '--failed'],
+    input: { versionId: n.versionId, success: false, durationMs: 1_500 },
+  }),
+  getTrackRecord: (n) => ({
+    words: ['procedures', 'record', n.procedureKey, '1'],
+    input: { procedureKey: n.procedureKey, versionNumber: 1 },
+  }),
   searchProcedures: (n) => ({
     words: ['search', `look at the ${n.phrase}`, '--top', '2'],
     input: { issue: `look at the ${n.phrase}`, topK: 2 },

@@ -762,6 +762,33 @@ TABLE migrations
   CONSTRAINT migrations_pkey PRIMARY KEY (name)
   GRANT SELECT TO stepwarden_app
 
+TABLE outside_executions
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  success boolean NOT NULL
+  duration_ms bigint NOT NULL
+  note text
+  recorded_by jsonb NOT NULL
+  recorded_at timestamp(3) with time zone NOT NULL
+  idempotency_key text COLLATE "C"
+  request_hash text COLLATE "C"
+  CONSTRAINT outside_executions_check CHECK (((idempotency_key IS NULL) = (request_hash IS NULL)))
+  CONSTRAINT outside_executions_duration_ms_check CHECK (((duration_ms >= 0) AND (duration_ms <= '31622400000'::bigint)))
+  CONSTRAINT outside_executions_note_check CHECK (((length(note) >= 1) AND (length(note) <= 200)))
+  CONSTRAINT outside_executions_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT outside_executions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT outside_executions_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id)
+  CREATE UNIQUE INDEX outside_executions_idempotency ON outside_executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
+  CREATE INDEX outside_executions_version ON outside_executions USING btree (tenant_id, version_id, id) INCLUDE (success, duration_ms)
+  CREATE TRIGGER outside_executions_identity BEFORE UPDATE OF tenant_id, id, version_id, success, duration_ms, recorded_by, recorded_at, idempotency_key, request_hash ON outside_executions FOR EACH ROW EXECUTE FUNCTION refuse('What was told of a run made elsewhere never changes.')
+  CREATE TRIGGER outside_executions_kept BEFORE DELETE OR TRUNCATE ON outside_executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was told of a run made elsewhere is kept.')
+  CREATE TRIGGER outside_executions_note BEFORE UPDATE OF note ON outside_executions FOR EACH ROW WHEN ((new.note IS NOT NULL)) EXECUTE FUNCTION refuse('A note is taken away, and never written anew.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (note) TO stepwarden_app
+
 TABLE principals
   tenant_id text COLLATE "C" NOT NULL
   id text COLLATE "C" NOT NULL
