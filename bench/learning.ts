@@ -9,6 +9,8 @@
  * finds, `decided` the share of queries that the index decides at all; p50 and p95 are in milliseconds, without embedding
  * the query.
  *
+ * `--recording` measures instead what it costs the executor that runs record themselves, in `--pairs` pairs of rounds.
+ *
  * TEST_DATABASE_URL names a PostgreSQL 15 or newer with pgvector 0.8, as a superuser; a database is made there and dropped.
  * `--database` keeps it, under a name of yours that begins with stepwarden_bench, and measures again on what it holds.
  */
@@ -20,6 +22,7 @@ import { scanExperiences } from '../src/db/queries/experience-search.ts'
 import { findByIndex } from '../src/operations/find-experiences.ts'
 import { agentId, dimensions, fill, makeQueries, model } from './learning/fill.ts'
 import { keepDatabase } from './learning/keep-database.ts'
+import { measureRecording } from './learning/recording.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
 const asked = { minSimilarity: 0.39, topK: 5 }
@@ -52,10 +55,17 @@ async function main(server: string): Promise<void> {
       rows: { type: 'string', default: '20000' },
       queries: { type: 'string', default: '100' },
       database: { type: 'string' },
+      recording: { type: 'boolean' },
+      pairs: { type: 'string', default: '10' },
       json: { type: 'boolean' },
     },
   })
   const tell = (line: string) => console.error(`${new Date().toISOString()} ${line}`)
+  if (values.recording === true) {
+    const rounds = { pairs: Number(values.pairs), roundSeconds: 12 }
+    console.log(JSON.stringify(await measureRecording(server, rounds, tell), null, 2))
+    return
+  }
   await using scratch = await (values.database === undefined
     ? createScratchDatabase(server)
     : keepDatabase(server, values.database))
