@@ -31,6 +31,7 @@ import * as webhooks from '../../migrations/0029-webhooks.ts'
 import * as experiences from '../../migrations/0030-experiences.ts'
 import * as lessons from '../../migrations/0031-lessons.ts'
 import * as figures from '../../migrations/0032-figures.ts'
+import * as watchedRuns from '../../migrations/0036-watched-runs.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -78,6 +79,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0030-experiences': experiences,
     '0031-lessons': lessons,
     '0032-figures': figures,
+    '0036-watched-runs': watchedRuns,
   }),
 )
 
