@@ -1,14 +1,23 @@
+import type { z } from 'zod'
+import { isJsonObject } from '../domain/json.ts'
 import { acceptProposal } from '../operations/accept-proposal.ts'
 import { diffVersions } from '../operations/diff-versions.ts'
 import { dismissProposal } from '../operations/dismiss-proposal.ts'
 import { getProposal } from '../operations/get-proposal.ts'
 import { listProposals } from '../operations/list-proposals.ts'
+import { proposeImprovement } from '../operations/propose-improvement.ts'
+import { proposeProcedure } from '../operations/propose-procedure.ts'
 import { type Command, nextPageLine, operationCommand, pageInput, pageOptions } from './command.ts'
+import { usageError } from './failures.ts'
 import { findApproval, nextStepLines } from './next-step.ts'
 import { findingsScreen } from './procedure-screen.ts'
-import { proposalScreen } from './proposal-screen.ts'
-import { table } from './table.ts'
+import { countsText, proposalScreen } from './proposal-screen.ts'
+import { readDocumentFile } from './read-text.ts'
+import { fields, table } from './table.ts'
+import type { Terminal } from './terminal.ts'
 import { instantText } from './value-line.ts'
+
+type Learned = z.infer<typeof proposeProcedure.output>
 
 const idArgument = { usage: '<ID>', text: 'the id of a proposal, prp_…' }
 
@@ -117,4 +126,112 @@ const dismiss = operationCommand({
   screen: ({ proposalId }) => `Dismissed: ${proposalId}. The same evidence proposes nothing again.`,
 })
 
-export const proposalCommands: readonly Command[] = [list, show, accept, dismiss]
+const keyOptions = [
+  { usage: '--key <KEY>', text: 'the key of the playbook (default: made of what it is about)' },
+  { usage: '--name <TEXT>', text: 'its name' },
+]
+
+const fromExperiences = operationCommand({
+  path: 'proposals from-experiences',
+  operation: proposeProcedure,
+  arguments: [
+    { usage: '[SITUATION...]', text: 'what is to be done: all that was recorded in ones like it' },
+  ],
+  options: [
+    { usage: '--ids <IDS>', text: 'the experiences to learn from, exp_…, with commas' },
+    { usage: '--agent <AGENTS>', text: 'only those of these agents, with commas' },
+    ...keyOptions,
+  ],
+  notes: 'Up to 200 are learned from, failures as well. The same experiences propose once.',
+  input: (given) => ({
+    situation: given.find('SITUATION'),
+    key: given.find('key'),
+    name: given.find('name'),
+    ...(given.find('ids') !== undefined && { experienceIds: given.words('ids') }),
+    ...(given.find('agent') !== undefined && { agentIds: given.words('agent') }),
+  }),
+  screen: learnedScreen,
+})
+
+const fromActions: Command = {
+  path: 'proposals from-actions',
+  summary: 'Propose a playbook for actions that are told in a file',
+  arguments: [
+    {
+      usage: '<FILE>',
+      text: 'YAML or JSON as docs/proposals.md shows it, or - for standard input',
+    },
+  ],
+  options: keyOptions,
+  async run(shell, given) {
+    const { value } = await readDocumentFile(shell, given.text('FILE'))
+    if (!isJsonObject(value)) {
+      throw usageError('The file holds no object.', 'docs/proposals.md has an example.')
+    }
+    const named = { key: given.find('key'), name: given.find('name') }
+    const output = await shell.call(proposeProcedure, {
+      ...value,
+      ...(named.key !== undefined && { key: named.key }),
+      ...(named.name !== undefined && { name: named.name }),
+    })
+    return { output, screen: learnedScreen(output, shell.terminal) }
+  },
+}
+
+const improve = operationCommand({
+  path: 'proposals improve',
+  operation: proposeImprovement,
+  arguments: [
+    { usage: '<KEY>', text: 'the key of a procedure' },
+    {
+      usage: '[NUMBER]',
+      text: 'the version to improve (default: the active one, else the newest)',
+    },
+  ],
+  options: [{ usage: '--feedback <TEXT>', text: 'what should be better; it is asked for' }],
+  notes:
+    'A model writes it, where STEPWARDEN_PROPOSE_MODEL names one; else the runs of the version teach it.',
+  input: (given) => ({
+    procedureKey: given.text('KEY'),
+    versionNumber: given.number('NUMBER'),
+    feedback: given.find('feedback'),
+  }),
+  screen: learnedScreen,
+})
+
+function learnedScreen(
+  { isNew, proposalId, status, procedureKey, name, ...learned }: Learned,
+  terminal: Terminal,
+): string {
+  const counts = countsText(learned.learnedFrom)
+  const { agreement } = learned
+  return [
+    isNew
+      ? `Proposed: ${proposalId}`
+      : `The same evidence has proposed before: ${proposalId}, which is ${status}`,
+    fields(terminal, [
+      ['Procedure', procedureKey],
+      ['Name', name],
+      ['Made with', learned.madeWith],
+      ['Learned from', counts === '' ? null : counts],
+      [
+        'Foretells',
+        agreement && `${agreement.agreed} of ${agreement.heldOut} that were kept apart`,
+      ],
+      ['Parameters', learned.parameters.length === 0 ? null : learned.parameters.join(', ')],
+      ['Decided by', learned.guards.length === 0 ? null : learned.guards.join('; ')],
+      ['By hand', learned.unknownTools.length === 0 ? null : learned.unknownTools.join(', ')],
+    ]),
+    ...(isNew ? [terminal.style('quiet', `Next: 'stepwarden proposals show ${proposalId}'`)] : []),
+  ].join('\n')
+}
+
+export const proposalCommands: readonly Command[] = [
+  list,
+  show,
+  accept,
+  dismiss,
+  fromExperiences,
+  fromActions,
+  improve,
+]

@@ -1,9 +1,6 @@
 import type { z } from 'zod'
 import type { Change } from '../diff/change.ts'
 import { requireDefinition } from '../domain/parse-definition.ts'
-import type { Agreement } from '../learning/demonstration-agreement.ts'
-import type { LearnedGuard } from '../learning/generalise.ts'
-import type { ProposalEvidence } from '../learning/proposal.ts'
 import type { getProposal } from '../operations/get-proposal.ts'
 import { definitionSections } from './definition-screen.ts'
 import { diffScreen } from './diff-screen.ts'
@@ -13,6 +10,7 @@ import type { Terminal } from './terminal.ts'
 import { countText, instantText } from './value-line.ts'
 
 type Shown = z.infer<typeof getProposal.output>
+type Evidence = Shown['evidence']
 
 /**
  * A proposal for whoever decides: what it was learned from, what it would make, and what a check of that finds. `changes`:
@@ -83,9 +81,9 @@ function nextLine({ proposalId, definition, kind, target }: Shown): string {
 }
 
 /** Why it is proposed, in short lines. */
-export function evidenceLines(terminal: Terminal, evidence: ProposalEvidence): readonly string[] {
+function evidenceLines(terminal: Terminal, evidence: Evidence): readonly string[] {
   const { experienceIds, executionIds, ticketCount, learnedFrom = {}, agreement } = evidence
-  const counts = Object.entries(learnedFrom).map(([what, count]) => `${count} ${worded(what)}`)
+  const counts = countsText(learnedFrom)
   const seen = [
     ...(experienceIds.length > 0 ? [countText(experienceIds.length, 'experience')] : []),
     ...(executionIds.length > 0 ? [countText(executionIds.length, 'run')] : []),
@@ -94,7 +92,7 @@ export function evidenceLines(terminal: Terminal, evidence: ProposalEvidence): r
   const lines = [
     `source: ${evidence.source.replaceAll('_', ' ')}`,
     ...(seen.length > 0 ? [seen.join(', ')] : []),
-    ...(counts.length > 0 ? [counts.join(', ')] : []),
+    ...(counts === '' ? [] : [counts]),
     ...(agreement === null ? [] : [agreementText(agreement)]),
     ...(evidence.situation === undefined ? [] : [`situation: ${evidence.situation}`]),
     ...(evidence.feedback === undefined ? [] : [`feedback: ${evidence.feedback}`]),
@@ -105,13 +103,13 @@ export function evidenceLines(terminal: Terminal, evidence: ProposalEvidence): r
   return lines.map((line) => `  ${terminal.wrap(line, 2)}`)
 }
 
-function guardText({ text, stepKey, runs, why }: LearnedGuard): string {
+function guardText({ text, stepKey, runs, why }: Evidence['guards'][number]): string {
   if (why === 'runs_differ') return `${stepKey} only when ${text}, as in ${countText(runs, 'run')}`
   const met = why === 'failures' ? `as in ${countText(runs, 'failure')}` : 'which no run has met'
   return `to a person when ${text}, ${met}`
 }
 
-function toolLines({ unknownTools = [], leftOutTools = [] }: ProposalEvidence): readonly string[] {
+function toolLines({ unknownTools = [], leftOutTools = [] }: Evidence): readonly string[] {
   return [
     ...(unknownTools.length === 0
       ? []
@@ -122,9 +120,24 @@ function toolLines({ unknownTools = [], leftOutTools = [] }: ProposalEvidence): 
   ]
 }
 
-function agreementText({ trainedOn, heldOut, agreed }: Agreement): string {
+function agreementText({ trainedOn, heldOut, agreed }: NonNullable<Evidence['agreement']>): string {
   return `learned from ${trainedOn} of them, it foretells ${agreed} of the ${heldOut} others`
 }
+
+/** What was counted, in words; what there is none of is left out. */
+export function countsText(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${(count === 1 && singular.get(what)) || worded(what)}`)
+    .join(', ')
+}
+
+const singular: ReadonlyMap<string, string> = new Map([
+  ['successes', 'success'],
+  ['failures', 'failure'],
+  ['agents', 'agent'],
+  ['runs', 'run'],
+])
 
 function worded(name: string): string {
   return name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()

@@ -32,6 +32,7 @@ import * as experiences from '../../migrations/0030-experiences.ts'
 import * as lessons from '../../migrations/0031-lessons.ts'
 import * as figures from '../../migrations/0032-figures.ts'
 import * as proposals from '../../migrations/0033-proposals.ts'
+import * as outsideExecutions from '../../migrations/0034-outside-executions.ts'
 import * as experienceIndexes from '../../migrations/0035-experience-indexes.ts'
 import * as ticketVectors from '../../migrations/0037-ticket-vectors.ts'
 import { ServiceError } from '../domain/errors.ts'
@@ -82,6 +83,7 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0031-lessons': lessons,
     '0032-figures': figures,
     '0033-proposals': proposals,
+    '0034-outside-executions': outsideExecutions,
     '0035-experience-indexes': experienceIndexes,
     '0037-ticket-vectors': ticketVectors,
   }),

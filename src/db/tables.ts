@@ -34,6 +34,7 @@ import type {
   ExperiencesTable,
 } from './rows/experiences.ts'
 import type { LessonSetsTable, LessonShowingsTable, LessonsTable } from './rows/lessons.ts'
+import type { OutsideExecutionsTable } from './rows/outside-executions.ts'
 import type {
   ActivationSchedulesTable,
   ActivationsTable,
@@ -116,6 +117,7 @@ export interface Tables {
   lesson_showings: LessonShowingsTable
   proposals: ProposalsTable
   proposal_sources: ProposalSourcesTable
+  outside_executions: OutsideExecutionsTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable

@@ -47,6 +47,7 @@ import { getProcedure } from './get-procedure.ts'
 import { getProposal } from './get-proposal.ts'
 import { getRetention } from './get-retention.ts'
 import { getStats } from './get-stats.ts'
+import { getTrackRecord } from './get-track-record.ts'
 import { holdExecutions } from './hold-executions.ts'
 import { importLessons } from './import-lessons.ts'
 import { listAuditEvents } from './list-audit-events.ts'
@@ -72,6 +73,7 @@ import { proposeFromGap } from './propose-from-gap.ts'
 import { proposeImprovement } from './propose-improvement.ts'
 import { proposeProcedure } from './propose-procedure.ts'
 import { pruneExperiences } from './prune-experiences.ts'
+import { recordExecution } from './record-execution.ts'
 import { recordExperience } from './record-experience.ts'
 import { removeLesson } from './remove-lesson.ts'
 import { replayExecution } from './replay-execution.ts'
@@ -145,6 +147,8 @@ export const operations = {
   getBacktest,
   listBacktests,
   getInsights,
+  getTrackRecord,
+  recordExecution,
   setCalendar,
   startExecution,
   switchEmbeddings,

@@ -110,6 +110,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['insights', n.procedureKey],
     input: { procedureKey: n.procedureKey },
   }),
+  recordExecution: (n) => ({
+    words: ['executions', 'record', n.procedureKey, '1', '--duration', '1500', '--failed'],
+    input: { versionId: n.versionId, success: false, durationMs: 1_500 },
+  }),
+  getTrackRecord: (n) => ({
+    words: ['procedures', 'record', n.procedureKey, '1'],
+    input: { procedureKey: n.procedureKey, versionNumber: 1 },
+  }),
   searchProcedures: (n) => ({
     words: ['search', `look at the ${n.phrase}`, '--top', '2'],
     input: { issue: `look at the ${n.phrase}`, topK: 2 },
@@ -182,6 +190,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
   exportLessons: (n) => ({
     words: ['lessons', 'export', n.taskTag],
     input: { taskTag: n.taskTag },
+  }),
+  listProposals: () => ({
+    words: ['proposals', 'list', '--status', 'all'],
+    input: { status: 'all' },
+  }),
+  getProposal: (n) => ({
+    words: ['proposals', 'show', n.proposalId],
+    input: { proposalId: n.proposalId },
   }),
   getRetention: () => ({ words: ['retention', 'show'], input: {} }),
   listAuditEvents: (n) => ({
@@ -402,6 +418,22 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['lessons', 'remove', n.lessonId],
     input: { lessonId: n.lessonId },
   }),
+  proposeProcedure: (n) => ({
+    words: ['proposals', 'from-experiences', '--ids', n.experienceId],
+    input: { experienceIds: [n.experienceId] },
+  }),
+  proposeImprovement: (n) => ({
+    words: ['proposals', 'improve', n.procedureKey, '1', '--feedback', reason],
+    input: { procedureKey: n.procedureKey, versionNumber: 1, feedback: reason },
+  }),
+  acceptProposal: (n) => ({
+    words: ['proposals', 'accept', n.proposalId],
+    input: { proposalId: n.proposalId },
+  }),
+  dismissProposal: (n) => ({
+    words: ['proposals', 'dismiss', n.proposalId, '--reason', reason],
+    input: { proposalId: n.proposalId, reason },
+  }),
   cancelExecution: (n) => ({
     words: ['executions', 'cancel', n.secondAskingId],
     input: { executionId: n.secondAskingId },
@@ -439,6 +471,8 @@ const refused: Partial<Record<OperationName, string>> = {
   // One ticket alone is no playbook.
   proposeFromGap: 'PROPOSAL_NOT_LEARNED',
   switchEmbeddings: 'EMBEDDING_MODEL_UNKNOWN',
+  proposeImprovement: 'PROPOSAL_NOT_LEARNED',
+  dismissProposal: 'PROPOSAL_NOT_OPEN',
 }
 
 /** No command answers with one of these alone. */

@@ -580,10 +580,12 @@ TABLE experiences WITH (fillfactor=90)
   repeat_count integer NOT NULL DEFAULT 0
   repeats_id text COLLATE "C"
   embedded_with text COLLATE "C" NOT NULL DEFAULT ''::text
+  echoes_id text COLLATE "C"
   CONSTRAINT experiences_action_sequence_check CHECK (((jsonb_array_length(action_sequence) >= 1) AND (jsonb_array_length(action_sequence) <= 1000)))
   CONSTRAINT experiences_agent_id_check CHECK ((agent_id <> ''::text))
   CONSTRAINT experiences_check CHECK ((repeats_id <> id))
   CONSTRAINT experiences_check1 CHECK (((agent_id = 'executor'::text) = (execution_id IS NOT NULL)))
+  CONSTRAINT experiences_echoes_other CHECK ((echoes_id <> id))
   CONSTRAINT experiences_outcome_type_check CHECK ((outcome_type = ANY (ARRAY['success'::text, 'partial_success'::text, 'failure'::text])))
   CONSTRAINT experiences_pkey PRIMARY KEY (tenant_id, id)
   CONSTRAINT experiences_repeat_count_check CHECK ((repeat_count >= 0))
@@ -596,8 +598,10 @@ TABLE experiences WITH (fillfactor=90)
   CREATE INDEX experiences_agent ON experiences USING btree (tenant_id, agent_id, id)
   CREATE INDEX experiences_approach ON experiences USING btree (tenant_id, agent_id, approach_hash, outcome_type, id) WHERE (repeats_id IS NULL)
   CREATE INDEX experiences_customer ON experiences USING btree (tenant_id, customer_id) WHERE (customer_id IS NOT NULL)
+  CREATE INDEX experiences_echoes ON experiences USING btree (tenant_id, echoes_id) WHERE (echoes_id IS NOT NULL)
   CREATE INDEX experiences_embedded ON experiences USING btree (tenant_id, embedded_with, id)
   CREATE UNIQUE INDEX experiences_execution ON experiences USING btree (tenant_id, execution_id) WHERE (execution_id IS NOT NULL)
+  CREATE INDEX experiences_recorder ON experiences USING btree (tenant_id, ((recorded_by ->> 'id'::text)), approach_hash, outcome_type, id) WHERE ((repeats_id IS NULL) AND (echoes_id IS NULL) AND (execution_id IS NULL))
   CREATE INDEX experiences_repeats ON experiences USING btree (tenant_id, repeats_id) WHERE (repeats_id IS NOT NULL)
   CREATE UNIQUE INDEX experiences_same ON experiences USING btree (tenant_id, agent_id, situation_hash, action_hash, outcome_type) WHERE (execution_id IS NULL)
   CREATE INDEX experiences_score ON experiences USING btree (tenant_id, score, id)
@@ -610,7 +614,7 @@ TABLE experiences WITH (fillfactor=90)
   GRANT DELETE TO stepwarden_app
   GRANT INSERT (tenant_id, id, agent_id, situation, situation_hash, action_sequence, action_hash, approach_hash, outcome, outcome_type, score, scored_by, tags, session_id, customer_id, execution_id, recorded_by, created_at) TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (use_count, last_used_at, repeat_count, repeats_id, embedded_with) TO stepwarden_app
+  GRANT UPDATE (use_count, last_used_at, repeat_count, repeats_id, embedded_with, echoes_id) TO stepwarden_app
   GRANT SELECT (tenant_id, id, embedded_with) TO stepwarden_system
 
 TABLE governance
@@ -761,6 +765,33 @@ TABLE migrations
   min_code_version text NOT NULL
   CONSTRAINT migrations_pkey PRIMARY KEY (name)
   GRANT SELECT TO stepwarden_app
+
+TABLE outside_executions
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  success boolean NOT NULL
+  duration_ms bigint NOT NULL
+  note text
+  recorded_by jsonb NOT NULL
+  recorded_at timestamp(3) with time zone NOT NULL
+  idempotency_key text COLLATE "C"
+  request_hash text COLLATE "C"
+  CONSTRAINT outside_executions_check CHECK (((idempotency_key IS NULL) = (request_hash IS NULL)))
+  CONSTRAINT outside_executions_duration_ms_check CHECK (((duration_ms >= 0) AND (duration_ms <= '31622400000'::bigint)))
+  CONSTRAINT outside_executions_note_check CHECK (((length(note) >= 1) AND (length(note) <= 200)))
+  CONSTRAINT outside_executions_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT outside_executions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT outside_executions_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id)
+  CREATE UNIQUE INDEX outside_executions_idempotency ON outside_executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
+  CREATE INDEX outside_executions_version ON outside_executions USING btree (tenant_id, version_id, id) INCLUDE (success, duration_ms)
+  CREATE TRIGGER outside_executions_identity BEFORE UPDATE OF tenant_id, id, version_id, success, duration_ms, recorded_by, recorded_at, idempotency_key, request_hash ON outside_executions FOR EACH ROW EXECUTE FUNCTION refuse('What was told of a run made elsewhere never changes.')
+  CREATE TRIGGER outside_executions_kept BEFORE DELETE OR TRUNCATE ON outside_executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was told of a run made elsewhere is kept.')
+  CREATE TRIGGER outside_executions_note BEFORE UPDATE OF note ON outside_executions FOR EACH ROW WHEN ((new.note IS NOT NULL)) EXECUTE FUNCTION refuse('A note is taken away, and never written anew.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (note) TO stepwarden_app
 
 TABLE principals
   tenant_id text COLLATE "C" NOT NULL
@@ -2557,14 +2588,26 @@ FUNCTION public.pass_on_experience()
 AS $function$
     DECLARE
       next_id text;
+      next_echo text;
     BEGIN
       SELECT min(x.id) INTO next_id FROM public.experiences x
         WHERE x.tenant_id = OLD.tenant_id AND x.repeats_id = OLD.id;
       IF next_id IS NOT NULL THEN
         UPDATE public.experiences x
           SET repeats_id = CASE WHEN x.id = next_id THEN NULL ELSE next_id END,
+            echoes_id = CASE WHEN x.id = next_id THEN OLD.echoes_id ELSE x.echoes_id END,
             repeat_count = CASE WHEN x.id = next_id THEN x.repeat_count + OLD.repeat_count ELSE x.repeat_count END
           WHERE x.tenant_id = OLD.tenant_id AND x.repeats_id = OLD.id;
+        UPDATE public.experiences x SET echoes_id = next_id
+          WHERE x.tenant_id = OLD.tenant_id AND x.echoes_id = OLD.id;
+        RETURN NULL;
+      END IF;
+      SELECT min(x.id) INTO next_echo FROM public.experiences x
+        WHERE x.tenant_id = OLD.tenant_id AND x.echoes_id = OLD.id;
+      IF next_echo IS NOT NULL THEN
+        UPDATE public.experiences x
+          SET echoes_id = CASE WHEN x.id = next_echo THEN NULL ELSE next_echo END
+          WHERE x.tenant_id = OLD.tenant_id AND x.echoes_id = OLD.id;
       END IF;
       RETURN NULL;
     END

@@ -366,6 +366,21 @@ async function fill(tenant: string): Promise<void> {
     })
     .execute()
   await kysely
+    .insertInto('outside_executions')
+    .values({
+      ...own,
+      id: 'out',
+      version_id: `${tenant}_active`,
+      success: true,
+      duration_ms: 1_500,
+      note: 'By the desk.',
+      recorded_by: '{"id":"ann"}',
+      recorded_at: exampleAt,
+      idempotency_key: null,
+      request_hash: null,
+    })
+    .execute()
+  await kysely
     .insertInto('lesson_showings')
     .values({
       ...own,

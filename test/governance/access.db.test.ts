@@ -67,6 +67,8 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   getEscalation: 'read executions',
   getExecution: 'read executions',
   getInsights: 'read figures',
+  getTrackRecord: 'read figures',
+  recordExecution: 'run playbooks, and work on what waits for a person',
   getProcedure: 'read procedures and their history',
   getRetention: 'keys, settings, tools',
   getStats: 'read figures',

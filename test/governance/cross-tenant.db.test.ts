@@ -109,6 +109,13 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   ],
   listBacktests: (n) => [draft(n), { ...draft(n), cursor: n.backtestId }],
   getInsights: (n) => [{ procedureKey: n.procedureKey }, first(n)],
+  recordExecution: (n) => [
+    {
+      ...{ versionId: n.versionId, success: true, durationMs: 1 },
+      idempotencyKey: n.idempotencyKey,
+    },
+  ],
+  getTrackRecord: (n) => [{ procedureKey: n.procedureKey }, first(n)],
   setCalendar: () => [],
   startExecution: (n) => [
     { procedureKey: n.procedureKey, idempotencyKey: n.idempotencyKey },
