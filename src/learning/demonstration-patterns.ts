@@ -56,8 +56,9 @@ export function patternsOf(situations: readonly string[]): readonly string[] {
 }
 
 /**
- * The words that most situations have, loose ones left out and at least two of them having each; of as many the first by
- * their letters. In the order in which the situation that has the most of them says them.
+ * The words that more than half of the situations have, loose ones left out; where there is none, the two that most have,
+ * and at least two of them. Of as many the first by their letters; in the order in which the situation that has the most
+ * of them says them.
  */
 export function commonWordsOf(situations: readonly string[], most: number): readonly string[] {
   const worded = [...new Set(situations)].map((situation) =>
@@ -67,11 +68,13 @@ export function commonWordsOf(situations: readonly string[], most: number): read
   )
   const counts = new Map<string, number>()
   for (const word of worded.flat()) counts.set(word, (counts.get(word) ?? 0) + 1)
-  const chosen = [...counts]
+  const shared = [...counts]
     .filter(([, count]) => count > 1)
     .sort(([aWord, a], [bWord, b]) => b - a || (aWord < bWord ? -1 : 1))
-    .slice(0, most)
-    .map(([word]) => word)
+  const frequent = shared.filter(([, count]) => count * 2 > worded.length)
+  const chosen = (frequent.length > 0 ? frequent.slice(0, most) : shared.slice(0, 2)).map(
+    ([word]) => word,
+  )
   const orders = worded.map((words) => words.filter((word) => chosen.includes(word)))
   const [longest = []] = orders.sort((a, b) => b.length - a.length)
   return [...longest, ...chosen.filter((word) => !longest.includes(word))]

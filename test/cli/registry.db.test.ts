@@ -385,6 +385,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['experiences', 'prune', '--dry-run', '--agent', n.agentId],
     input: { dryRun: true, agentId: n.agentId },
   }),
+  listGaps: () => ({
+    words: ['gaps', 'list', '--kind', 'escalated', '--dismissed', '--limit', '3'],
+    input: { kind: 'escalated', dismissed: true, limit: 3 },
+  }),
+  proposeFromGap: (n) => ({
+    words: ['gaps', 'propose', n.escalationId],
+    input: { escalationId: n.escalationId },
+  }),
   creditLessons: (n) => ({
     words: ['lessons', 'credit', n.showingId, '0.5'],
     input: { showingId: n.showingId, score: 0.5 },
@@ -460,6 +468,8 @@ const refused: Partial<Record<OperationName, string>> = {
   cancelBacktest: 'BACKTEST_ENDED',
   calibrateEmbeddings: 'EXAMPLES_TOO_FEW',
   makeCheckpoint: 'CHECKPOINT_KEY_MISSING',
+  // One ticket alone is no playbook.
+  proposeFromGap: 'PROPOSAL_NOT_LEARNED',
   switchEmbeddings: 'EMBEDDING_MODEL_UNKNOWN',
   proposeImprovement: 'PROPOSAL_NOT_LEARNED',
   dismissProposal: 'PROPOSAL_NOT_OPEN',

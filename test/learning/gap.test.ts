@@ -138,6 +138,8 @@ describe('the draft of a gap', () => {
       ...{ key: 'EMPTY_CARDS_PLAYBOOK', name: 'Empty cards' },
     })
     expect(nameOfGap(gapOf(['One', 'Two']))).toBeNull()
+    const mixed = ['Card lost', 'Card gone', 'Points lost', 'Points gone', 'Hat', 'Shoe']
+    expect(nameOfGap(gapOf(mixed))).toBe('Card gone')
   })
 
   it('says where its tickets are from', () => {

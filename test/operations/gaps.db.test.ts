@@ -197,7 +197,7 @@ describe('the list of gaps', () => {
     await list({}, auditor)
 
     const { items } = await operations.listAuditEvents.invoke(app, auditor, {
-      ...{ action: 'gaps.listed', principalId: 'aud' },
+      ...{ action: 'gaps.listed', principal: 'aud' },
     })
     expect(items).toMatchObject([{ entityKind: 'tenant', entityId: 'default' }])
     await expect(list({}, agent)).rejects.toMatchObject({ code: 'ROLE_MISSING' })
