@@ -26,6 +26,7 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   keyId: ['KEY_ID'],
   proposalId: ['ID'],
   topK: ['--top'],
+  durationMs: ['--duration'],
 }
 
 /**

@@ -26,6 +26,7 @@ const prefixes = {
   lesson: 'les',
   showing: 'shw',
   proposal: 'prp',
+  outside: 'out',
 } as const
 
 export type IdKind = keyof typeof prefixes

@@ -37,6 +37,7 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   getBacktest: 'GET /backtests/{backtestId}',
   continueBacktest: 'POST /backtests/{backtestId}/continue',
   cancelBacktest: 'POST /backtests/{backtestId}/cancel',
+  getTrackRecord: 'GET /procedures/{procedureKey}/record',
   getInsights: 'GET /insights',
   getStats: 'GET /stats',
 
@@ -45,6 +46,7 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   startExecution: 'POST /executions',
   listExecutions: 'GET /executions',
   getExecution: 'GET /executions/{executionId}',
+  recordExecution: 'POST /outside-executions',
   cancelExecution: 'POST /executions/{executionId}/cancel',
   pauseExecution: 'POST /executions/{executionId}/pause',
   resumeExecution: 'POST /executions/{executionId}/resume',
@@ -108,6 +110,8 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   getProposal: 'GET /proposals/{proposalId}',
   acceptProposal: 'POST /proposals/{proposalId}/accept',
   dismissProposal: 'POST /proposals/{proposalId}/dismiss',
+  listGaps: 'GET /gaps',
+  proposeFromGap: 'POST /gaps/{escalationId}/propose',
 
   listAuditEvents: 'GET /audit/events',
   verifyAudit: 'POST /audit/verify',

@@ -69,6 +69,14 @@ export const agentTools: readonly AgentTool[] = [
     tell: tellRun,
   }),
   agentTool({
+    operation: operations.recordExecution,
+    title: 'Record a run made elsewhere',
+    description: `Records how a run went that you have made yourself by a playbook, with tools of your own: its \`versionId\`, whether it went well, and how long it took. Runs that were started here record themselves: never tell of those. Nothing goes by it; it stands apart from what this service has run. Name nothing about a customer in \`note\`. Give an \`idempotencyKey\`, so that a call that was cut off is recorded once.`,
+    annotations: notes,
+    tell: ({ outsideExecutionId, procedureKey, versionNumber, isNew }) =>
+      `${isNew ? 'Recorded' : 'Known already'}: ${outsideExecutionId}, a run of ${procedureKey} version ${versionNumber} that was made elsewhere.`,
+  }),
+  agentTool({
     operation: operations.listWaitingSteps,
     title: 'List what waits for a word',
     description: `Lists the steps of runs that wait for somebody: questions, approvals, and writes of guided runs. With \`mine\` only those that you may decide. ${asData}`,

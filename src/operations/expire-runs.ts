@@ -10,6 +10,7 @@ import {
   listErasableTickets,
   lockErasure,
 } from '../db/queries/erasures.ts'
+import { clearNotesBefore } from '../db/queries/outside-executions.ts'
 import { findRetentionDays } from '../db/queries/tenants.ts'
 import { servicePrincipal } from './audit-chore.ts'
 import { batchSize, eraseBatch } from './erase-batch.ts'
@@ -44,6 +45,7 @@ export async function expireRuns(
     if (done === undefined) break
     erased += done.runs + done.tickets
   }
+  await clearNotesBefore(kysely, subject.endedBefore)
   const isMore =
     (await hasOldCounters(kysely, subject.endedBefore)) ||
     (await countExperiencesOf(kysely, subject)) > 0 ||

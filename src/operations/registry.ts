@@ -47,6 +47,7 @@ import { getProcedure } from './get-procedure.ts'
 import { getProposal } from './get-proposal.ts'
 import { getRetention } from './get-retention.ts'
 import { getStats } from './get-stats.ts'
+import { getTrackRecord } from './get-track-record.ts'
 import { holdExecutions } from './hold-executions.ts'
 import { importLessons } from './import-lessons.ts'
 import { listAuditEvents } from './list-audit-events.ts'
@@ -54,6 +55,7 @@ import { listBacktests } from './list-backtests.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listExperiences } from './list-experiences.ts'
+import { listGaps } from './list-gaps.ts'
 import { listKeys } from './list-keys.ts'
 import { listLessons } from './list-lessons.ts'
 import { listPrincipals } from './list-principals.ts'
@@ -67,9 +69,11 @@ import { listWebhookDeliveries } from './list-webhook-deliveries.ts'
 import { listWebhooks } from './list-webhooks.ts'
 import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
+import { proposeFromGap } from './propose-from-gap.ts'
 import { proposeImprovement } from './propose-improvement.ts'
 import { proposeProcedure } from './propose-procedure.ts'
 import { pruneExperiences } from './prune-experiences.ts'
+import { recordExecution } from './record-execution.ts'
 import { recordExperience } from './record-experience.ts'
 import { removeLesson } from './remove-lesson.ts'
 import { replayExecution } from './replay-execution.ts'
@@ -143,6 +147,8 @@ export const operations = {
   getBacktest,
   listBacktests,
   getInsights,
+  getTrackRecord,
+  recordExecution,
   setCalendar,
   startExecution,
   switchEmbeddings,
@@ -203,4 +209,6 @@ export const operations = {
   getProposal,
   acceptProposal,
   dismissProposal,
+  listGaps,
+  proposeFromGap,
 } as const

@@ -28,6 +28,7 @@ export const experienceId = idOf('experience', 'exp_…')
 export const lessonId = idOf('lesson', 'les_…')
 export const showingId = idOf('showing', 'shw_…')
 export const proposalId = idOf('proposal', 'prp_…')
+export const versionId = idOf('version', 'ver_…')
 
 export const acknowledge = z
   .array(z.string().min(1).max(200))
@@ -123,7 +124,8 @@ function idOf<
     | 'experience'
     | 'lesson'
     | 'showing'
-    | 'proposal',
+    | 'proposal'
+    | 'version',
 >(kind: K, example: string): z.ZodType<Id<K>> {
   return z
     .custom<Id<K>>(

@@ -110,6 +110,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['insights', n.procedureKey],
     input: { procedureKey: n.procedureKey },
   }),
+  recordExecution: (n) => ({
+    words: ['executions', 'record', n.procedureKey, '1', '--duration', '1500', '--failed'],
+    input: { versionId: n.versionId, success: false, durationMs: 1_500 },
+  }),
+  getTrackRecord: (n) => ({
+    words: ['procedures', 'record', n.procedureKey, '1'],
+    input: { procedureKey: n.procedureKey, versionNumber: 1 },
+  }),
   searchProcedures: (n) => ({
     words: ['search', `look at the ${n.phrase}`, '--top', '2'],
     input: { issue: `look at the ${n.phrase}`, topK: 2 },
@@ -377,6 +385,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['experiences', 'prune', '--dry-run', '--agent', n.agentId],
     input: { dryRun: true, agentId: n.agentId },
   }),
+  listGaps: () => ({
+    words: ['gaps', 'list', '--kind', 'escalated', '--dismissed', '--limit', '3'],
+    input: { kind: 'escalated', dismissed: true, limit: 3 },
+  }),
+  proposeFromGap: (n) => ({
+    words: ['gaps', 'propose', n.escalationId],
+    input: { escalationId: n.escalationId },
+  }),
   creditLessons: (n) => ({
     words: ['lessons', 'credit', n.showingId, '0.5'],
     input: { showingId: n.showingId, score: 0.5 },
@@ -452,6 +468,8 @@ const refused: Partial<Record<OperationName, string>> = {
   cancelBacktest: 'BACKTEST_ENDED',
   calibrateEmbeddings: 'EXAMPLES_TOO_FEW',
   makeCheckpoint: 'CHECKPOINT_KEY_MISSING',
+  // One ticket alone is no playbook.
+  proposeFromGap: 'PROPOSAL_NOT_LEARNED',
   switchEmbeddings: 'EMBEDDING_MODEL_UNKNOWN',
   proposeImprovement: 'PROPOSAL_NOT_LEARNED',
   dismissProposal: 'PROPOSAL_NOT_OPEN',

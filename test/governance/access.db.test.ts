@@ -67,6 +67,8 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   getEscalation: 'read executions',
   getExecution: 'read executions',
   getInsights: 'read figures',
+  getTrackRecord: 'read figures',
+  recordExecution: 'run playbooks, and work on what waits for a person',
   getProcedure: 'read procedures and their history',
   getRetention: 'keys, settings, tools',
   getStats: 'read figures',
@@ -138,6 +140,8 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   getProposal: 'read proposals',
   acceptProposal: 'decide on proposals',
   dismissProposal: 'decide on proposals',
+  listGaps: 'read proposals',
+  proposeFromGap: 'decide on proposals',
 }
 
 /** The code of what it failed with, or `done`. */

@@ -109,6 +109,13 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   ],
   listBacktests: (n) => [draft(n), { ...draft(n), cursor: n.backtestId }],
   getInsights: (n) => [{ procedureKey: n.procedureKey }, first(n)],
+  recordExecution: (n) => [
+    {
+      ...{ versionId: n.versionId, success: true, durationMs: 1 },
+      idempotencyKey: n.idempotencyKey,
+    },
+  ],
+  getTrackRecord: (n) => [{ procedureKey: n.procedureKey }, first(n)],
   setCalendar: () => [],
   startExecution: (n) => [
     { procedureKey: n.procedureKey, idempotencyKey: n.idempotencyKey },
@@ -220,6 +227,8 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   getProposal: (n) => [{ proposalId: n.proposalId }],
   acceptProposal: (n) => [{ proposalId: n.proposalId }],
   dismissProposal: (n) => [{ proposalId: n.proposalId, reason }],
+  listGaps: () => [{}, { dismissed: true, limit: 200 }],
+  proposeFromGap: (n) => [{ escalationId: n.escalationId }],
 }
 
 /** Operations that write nothing, or nothing but that they were asked. */

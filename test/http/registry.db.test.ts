@@ -41,6 +41,9 @@ beforeAll(async () => {
 const nowhere: Readonly<Record<string, unknown>> = {
   procedureKey: 'NOT_THERE',
   versionNumber: 7,
+  versionId: 'ver_000000000000000000000',
+  success: true,
+  durationMs: 1_500,
   toVersionNumber: 7,
   executionId: 'exec_000000000000000000000',
   escalationId: 'esc_000000000000000000000',

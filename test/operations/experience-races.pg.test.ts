@@ -56,7 +56,11 @@ describe('what begins to be needed while it is pruned', () => {
     const ids: string[] = []
     for (const upTo = made + count; made < upTo; made += 1) {
       const { experience } = await operations.recordExperience.invoke(app, bot, {
-        ...{ situation: `Case ${made}`, actionSequence: [{ tool: `tool ${made}` }], outcome: 'Done' },
+        ...{
+          situation: `Case ${made}`,
+          actionSequence: [{ tool: `tool ${made}` }],
+          outcome: 'Done',
+        },
         ...{ outcomeType: 'success', score: 0.1 },
       })
       ids.push(experience.id)

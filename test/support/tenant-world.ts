@@ -15,6 +15,8 @@ export interface Names {
   readonly stoppedKey: string
   /** What its pattern says. */
   readonly phrase: string
+  /** Of version 1, which is active. */
+  readonly versionId: string
   readonly executionId: string
   /** One that waits for an answer at `ask`, and one that waits for a yes at `agree`. */
   readonly askingId: string
@@ -140,10 +142,12 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     { evidence: plainEvidence({ experienceIds: [experience.id], situation: mark }) },
     caller,
   )
+  const { version } = await operations.getProcedure.invoke(app, caller, { procedureKey })
   const { items } = await operations.listEscalations.invoke(app, caller, {})
   const [escalation] = items
   if (escalation === undefined) throw new Error('the run that fails has escalated')
   return {
+    versionId: version.versionId,
     ...{ procedureKey, stoppedKey: `${mark}_STOPPED`, phrase, executionId, askingId, agreeingId },
     ...{ escalationId: escalation.id, backtestId, scheduleId, principalId, keyId },
     ...{ customerId: `${mark}-customer`, ticketId: `${mark}-ticket` },
@@ -165,6 +169,7 @@ export function neverNamed(names: Names, mark: string): Names {
     procedureKey: behind(names.procedureKey),
     stoppedKey: behind(names.stoppedKey),
     phrase: behind(names.phrase),
+    versionId: behind(names.versionId),
     executionId: behind(names.executionId),
     askingId: behind(names.askingId),
     agreeingId: behind(names.agreeingId),
