@@ -1,10 +1,9 @@
-import { getProcedure } from '../operations/get-procedure.ts'
 import { recordExecution } from '../operations/record-execution.ts'
-import type { Command } from './command.ts'
+import { type Command, operationCommand } from './command.ts'
 
-export const recordOutside: Command = {
+export const recordOutside: Command = operationCommand({
   path: 'executions record',
-  summary: recordExecution.summary,
+  operation: recordExecution,
   arguments: [
     { usage: '<KEY>', text: 'the key of a procedure' },
     { usage: '<NUMBER>', text: 'the version that it was run by' },
@@ -25,23 +24,14 @@ export const recordOutside: Command = {
     'For runs that this service has not made: it keeps its own by itself. They stand apart in procedures record, and nothing',
     'goes by them.',
   ].join('\n'),
-  async run(shell, given) {
-    const { version } = await shell.call(getProcedure, {
-      procedureKey: given.text('KEY'),
-      versionNumber: given.number('NUMBER'),
-    })
-    const output = await shell.call(recordExecution, {
-      versionId: version.versionId,
-      success: !given.has('failed'),
-      durationMs: given.number('duration'),
-      note: given.find('note'),
-      idempotencyKey: given.find('idempotency-key'),
-    })
-    const { outsideExecutionId, procedureKey, versionNumber, isNew } = output
-    const what = isNew ? 'Recorded' : 'Recorded before'
-    return {
-      output,
-      screen: `${what}: ${outsideExecutionId}, a run of ${procedureKey} v${versionNumber}.`,
-    }
-  },
-}
+  input: (given) => ({
+    procedureKey: given.text('KEY'),
+    versionNumber: given.number('NUMBER'),
+    success: !given.has('failed'),
+    durationMs: given.number('duration'),
+    note: given.find('note'),
+    idempotencyKey: given.find('idempotency-key'),
+  }),
+  screen: ({ outsideExecutionId, isNew, procedureKey, versionNumber }) =>
+    `${isNew ? 'Recorded' : 'Recorded before'}: ${outsideExecutionId}, a run of ${procedureKey} v${versionNumber}.`,
+})

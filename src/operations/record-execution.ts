@@ -1,11 +1,13 @@
 import { z } from 'zod'
+import type { Db } from '../db/connect.ts'
 import { findOutsideByKey, insertOutsideExecution } from '../db/queries/outside-executions.ts'
-import { findVersionById } from '../db/queries/versions.ts'
+import { findVersionById, type ProcedureVersion } from '../db/queries/versions.ts'
 import { hashOf } from '../domain/canonical.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { newId } from '../domain/ids.ts'
 import { defineOperation, type OperationContext } from './define.ts'
-import { versionId } from './shapes.ts'
+import { findProcedureVersion } from './find-version.ts'
+import { procedureKey, versionId, versionNumber } from './shapes.ts'
 import { openWithholding } from './withhold-sensitive.ts'
 
 const maxDurationMs = 366 * 86_400_000
@@ -17,40 +19,53 @@ const maxDurationMs = 366 * 86_400_000
 export const recordExecution = defineOperation({
   name: 'recordExecution',
   summary: 'Record how a run went that was made elsewhere',
-  input: z.strictObject({
-    versionId,
-    success: z.boolean(),
-    durationMs: z.int().min(0).max(maxDurationMs).describe('How long it took, to 366 days'),
-    note: z
-      .string()
-      .regex(/\S/, 'must not be empty')
-      .max(200)
-      .optional()
-      .describe('Where it ran, say. Nothing about a customer may stand in it'),
-    idempotencyKey: z
-      .string()
-      .min(1)
-      .max(200)
-      .optional()
-      .describe('The same key and request are recorded once'),
-  }),
+  input: z
+    .strictObject({
+      versionId: versionId.optional().describe('The version that it was run by'),
+      procedureKey: procedureKey.optional().describe('In place of the id, with the number'),
+      versionNumber: versionNumber.optional(),
+      success: z.boolean(),
+      durationMs: z.int().min(0).max(maxDurationMs).describe('How long it took, to 366 days'),
+      note: z
+        .string()
+        .regex(/\S/, 'must not be empty')
+        .max(200)
+        .optional()
+        .describe('Where it ran, say. Nothing about a customer may stand in it'),
+      idempotencyKey: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('The same key and request are recorded once'),
+    })
+    .refine(
+      ({ versionId: id, procedureKey: key, versionNumber: number }) =>
+        id === undefined
+          ? key !== undefined && number !== undefined
+          : (key ?? number) === undefined,
+      { path: ['versionId'], message: 'must be given, or else procedureKey and versionNumber' },
+    ),
   output: z.object({
     outsideExecutionId: z.string(),
     isNew: z.boolean().describe('False: the key was there already, with this request'),
     procedureKey: z.string(),
     versionNumber: z.int(),
   }),
-  errors: ['VERSION_UNKNOWN', 'VERSION_NEVER_SERVED', 'IDEMPOTENCY_KEY_REUSED'],
+  errors: [
+    'PROCEDURE_NOT_FOUND',
+    'VERSION_NOT_FOUND',
+    'VERSION_UNKNOWN',
+    'VERSION_NEVER_SERVED',
+    'IDEMPOTENCY_KEY_REUSED',
+  ],
   roles: ['agent', 'admin'],
   async run(context, told) {
     const { app, caller, db } = context
-    const version = await findVersionById(db.kysely, told.versionId)
-    if (version === undefined) {
-      throw new ServiceError('VERSION_UNKNOWN', { versionId: told.versionId })
-    }
-    const { procedureKey, versionNumber } = version
+    const version = await findTold(db.kysely, told)
     if (version.status === 'draft') {
-      throw new ServiceError('VERSION_NEVER_SERVED', { procedureKey, versionNumber })
+      const { procedureKey: key, versionNumber: number } = version
+      throw new ServiceError('VERSION_NEVER_SERVED', { procedureKey: key, versionNumber: number })
     }
     const now = app.clock.now()
     const { note, idempotencyKey } = told
@@ -72,9 +87,25 @@ export const recordExecution = defineOperation({
     })
     const outsideExecutionId =
       isNew || idempotencyKey === undefined ? id : await knownBy(context, idempotencyKey, told)
-    return { outsideExecutionId, isNew, procedureKey, versionNumber }
+    return {
+      outsideExecutionId,
+      isNew,
+      procedureKey: version.procedureKey,
+      versionNumber: version.versionNumber,
+    }
   },
 })
+
+async function findTold(
+  db: Db,
+  named: z.infer<typeof recordExecution.input>,
+): Promise<ProcedureVersion> {
+  const { versionId: id, procedureKey: key = '', versionNumber: number } = named
+  if (id === undefined) return findProcedureVersion(db, key, number)
+  const version = await findVersionById(db, id)
+  if (version === undefined) throw new ServiceError('VERSION_UNKNOWN', { versionId: id })
+  return version
+}
 
 /** The run that a key stands for, if this is the request that it came with. */
 async function knownBy(

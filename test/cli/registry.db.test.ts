@@ -112,7 +112,7 @@ const asked: Partial<Record<OperationName, Ask>> = {
   }),
   recordExecution: (n) => ({
     words: ['executions', 'record', n.procedureKey, '1', '--duration', '1500', '--failed'],
-    input: { versionId: n.versionId, success: false, durationMs: 1_500 },
+    input: { procedureKey: n.procedureKey, versionNumber: 1, success: false, durationMs: 1_500 },
   }),
   getTrackRecord: (n) => ({
     words: ['procedures', 'record', n.procedureKey, '1'],

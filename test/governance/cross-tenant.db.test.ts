@@ -114,6 +114,7 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
       ...{ versionId: n.versionId, success: true, durationMs: 1 },
       idempotencyKey: n.idempotencyKey,
     },
+    { ...first(n), success: false, durationMs: 1 },
   ],
   getTrackRecord: (n) => [{ procedureKey: n.procedureKey }, first(n)],
   setCalendar: () => [],

@@ -41,7 +41,6 @@ beforeAll(async () => {
 const nowhere: Readonly<Record<string, unknown>> = {
   procedureKey: 'NOT_THERE',
   versionNumber: 7,
-  versionId: 'ver_000000000000000000000',
   success: true,
   durationMs: 1_500,
   toVersionNumber: 7,

@@ -208,6 +208,9 @@ describe('runs that were made elsewhere', () => {
     { note: 'x'.repeat(201) },
     { note: ' ' },
     { versionId: 'v1' },
+    { versionNumber: 1 },
+    { procedureKey, versionNumber: 1 },
+    { versionId: undefined, procedureKey },
   ])('are refused with %j', async (input) => {
     await expect(told(input)).rejects.toMatchObject({ code: 'REQUEST_INVALID' })
   })
