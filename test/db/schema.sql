@@ -476,6 +476,8 @@ TABLE executions WITH (fillfactor=80)
   CREATE INDEX executions_due ON executions USING btree (wake_at) WHERE (status = 'waiting'::text)
   CREATE UNIQUE INDEX executions_idempotency ON executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
   CREATE INDEX executions_in_progress ON executions USING btree (worker_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
+  CREATE INDEX executions_of_customer ON executions USING btree (tenant_id, customer_id, id) WHERE (customer_id IS NOT NULL)
+  CREATE INDEX executions_of_ticket ON executions USING btree (tenant_id, ticket_id, id) WHERE (ticket_id IS NOT NULL)
   CREATE INDEX executions_unclaimed ON executions USING btree (tenant_id, id) WHERE ((status = ANY (ARRAY['pending'::text, 'running'::text])) AND (worker_id IS NULL))
   CREATE TRIGGER executions_called_from AFTER UPDATE OF parent_id, parent_ordinal, root_id, call_path, calendar, pins ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_changed AFTER UPDATE ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_change()
@@ -1390,6 +1392,19 @@ AS $function$
     END
     $function$
   OWNER stepwarden_owner
+
+FUNCTION public.changed_executions(tenant_ids text[], execution_ids text[], revisions bigint[])
+ RETURNS TABLE(tenant_id text, id text, revision bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT e.tenant_id, e.id, e.revision
+      FROM unnest(tenant_ids, execution_ids, revisions) AS seen (tenant_id, id, revision)
+      JOIN public.executions e ON e.tenant_id = seen.tenant_id AND e.id = seen.id
+      WHERE e.revision IS DISTINCT FROM seen.revision
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.check_activation()
  RETURNS trigger

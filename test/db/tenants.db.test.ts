@@ -630,6 +630,7 @@ describe('every table', () => {
       const others = rows.filter((row) => row.owner !== databaseRoles.owner)
 
       const crossing = [
+        'changed_executions',
         'claim_executions',
         'claim_webhook_deliveries',
         'count_unattended',
