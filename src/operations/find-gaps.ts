@@ -49,7 +49,9 @@ export async function findGaps(
     const problems = [{ path: 'to', message: "must be after 'from'" }]
     throw new ServiceError('REQUEST_INVALID', { operation, problems })
   }
-  const ids = { fromId: firstId('escalation', from), beforeId: firstId('escalation', to) }
+  // Up to now is what has come just now as well.
+  const before = period.to === undefined ? to + 1 : to
+  const ids = { fromId: firstId('escalation', from), beforeId: firstId('escalation', before) }
   const found = await listGapTickets(db.kysely, ids, maxGapTickets + 1)
   const tickets = found.slice(0, maxGapTickets).reverse()
   const vectors = await embedTickets(context, tickets)

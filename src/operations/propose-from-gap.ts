@@ -65,14 +65,7 @@ export const proposeFromGap = defineOperation({
     const gap = found.gaps.find(({ tickets }) =>
       tickets.some((ticket) => ticket.escalationId === ticketId),
     )
-    if (gap === undefined) {
-      const instants = { from: new Date(found.from), to: new Date(found.to) }
-      throw new ServiceError('GAP_NOT_FOUND', {
-        escalationId: ticketId,
-        from: instants.from.toISOString(),
-        to: instants.to.toISOString(),
-      })
-    }
+    if (gap === undefined) throw new ServiceError('GAP_NOT_FOUND', { escalationId: ticketId })
     if (gap.proposal !== null) {
       return toLearnedOutput(db.kysely, { ...gap.proposal, isNew: false })
     }
