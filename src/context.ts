@@ -23,7 +23,7 @@ import { createToolRegistry, type ToolRegistry } from './domain/tool-registry.ts
 import { createPlanCache, type PlanCache } from './executor/plan-cache.ts'
 import type { Boundary, Clock, Journal } from './executor/ports.ts'
 import { createLogger, type Logger } from './logger.ts'
-import type { ReplyModel } from './reply/model.ts'
+import type { ReplyModel, ReplyModelTimeouts } from './reply/model.ts'
 import { withRest } from './reply/resting-model.ts'
 import { withWarnings } from './reply/warning-model.ts'
 import type { Embedder } from './search/embedder.ts'
@@ -47,6 +47,8 @@ export interface AppContext extends AsyncDisposable {
   readonly replyModel?: ReplyModel
   /** Absent: what a run teaches is made of its issues and its answer. */
   readonly reflectModel?: ReplyModel
+  /** Absent: drafts are proposed by rules alone. */
+  readonly proposeModel?: ReplyModel
   /** Absent: keys alone let anybody in. */
   readonly tokens?: TokenReader
   readonly plans: PlanCache
@@ -83,6 +85,8 @@ export interface ContextOptions {
   readonly replyModel?: ReplyModel
   /** Says what runs have taught. Default: that of the configuration; none unless it names one. */
   readonly reflectModel?: ReplyModel
+  /** Writes the drafts that are proposed. Default: that of the configuration; none unless it names one. */
+  readonly proposeModel?: ReplyModel
   /** In place of that of the configuration. */
   readonly checkpointKey?: CheckpointKey | undefined
   /** In place of that of the configuration. */
@@ -170,10 +174,13 @@ async function wireContext(
   const embedders = await openEmbedders(database, config, options, log)
   const replyModel = options.replyModel
     ? withWarnings(options.replyModel, log)
-    : await hostedReplyModel(config, clock, log)
+    : await hostedModel(config, config.openai?.replyModel, clock, log)
   const reflectModel = options.reflectModel
     ? withWarnings(options.reflectModel, log, reflector)
-    : await hostedReflectModel(config, clock, log)
+    : await hostedModel(config, config.openai?.reflectModel, clock, log, reflector)
+  const proposeModel = options.proposeModel
+    ? withWarnings(options.proposeModel, log, proposer)
+    : await hostedModel(config, config.openai?.proposeModel, clock, log, proposer, proposeTimeouts)
   const worker = await registerWorker(database, clock, log)
   const useCounts = new UseCounts(database, clock, log)
   const oidc = config.access?.oidc
@@ -192,6 +199,7 @@ async function wireContext(
     embedders,
     ...(replyModel && { replyModel }),
     ...(reflectModel && { reflectModel }),
+    ...(proposeModel && { proposeModel }),
     ...(tokens && { tokens }),
     plans: createPlanCache(),
     clock,
@@ -290,30 +298,26 @@ export function explainFailure(error: unknown, database: DatabaseConfig): unknow
   return explainOutage(error, 'url' in database ? databaseName(database.url) : database.dataDir)
 }
 
-async function hostedReplyModel(
+const reflector = 'the model that reflects on runs'
+const proposer = 'the model that writes proposals'
+
+/** A whole playbook is written, and whoever asks for one can wait. */
+const proposeTimeouts: ReplyModelTimeouts = { replyMs: 60_000, inputMs: 60_000 }
+
+async function hostedModel(
   { openai }: Pick<Config, 'openai'>,
+  name: string | undefined,
   clock: Clock,
   log: Logger,
+  what?: string,
+  timeouts?: ReplyModelTimeouts,
 ): Promise<ReplyModel | undefined> {
-  if (openai === undefined) return undefined
+  if (openai === undefined || name === undefined) return undefined
   // Loaded only here: the SDK takes a tenth of a second that a start without a key does not need.
   const { createOpenAiReplyModel } = await import('./reply/openai-model.ts')
-  const model = createOpenAiReplyModel(openai, openai.replyModel)
+  const model = createOpenAiReplyModel(openai, name, timeouts)
   // While it rests it is not asked, and there is nothing to warn of.
-  return withRest(withWarnings(model, log), () => clock.now())
-}
-
-const reflector = 'the model that reflects on runs'
-
-async function hostedReflectModel(
-  { openai }: Pick<Config, 'openai'>,
-  clock: Clock,
-  log: Logger,
-): Promise<ReplyModel | undefined> {
-  if (openai?.reflectModel === undefined) return undefined
-  const { createOpenAiReplyModel } = await import('./reply/openai-model.ts')
-  const model = createOpenAiReplyModel(openai, openai.reflectModel)
-  return withRest(withWarnings(model, log, reflector), () => clock.now())
+  return withRest(withWarnings(model, log, what), () => clock.now())
 }
 
 /**

@@ -9,6 +9,15 @@ export { type ImportedDefinition, importDefinition } from './domain/import-defin
 export type { Principal, Role } from './domain/principal.ts'
 export type { Step } from './domain/step.ts'
 export { type Tool, type ToolContext, ToolFailed, ToolRefused } from './domain/tool.ts'
+export type {
+  GuidedAnswer,
+  LearnedAnswer,
+  ManualAnswer,
+  ProcedureAnswer,
+} from './guided/answer.ts'
+export { createGuidedAgent, type GuidedAgent } from './guided/guided-agent.ts'
+export type { Loop, LoopEnd, LoopTask } from './guided/loop.ts'
+export type { GuidedAgentOptions, GuidedClient, TaskOptions } from './guided/options.ts'
 export {
   createTaskRecorder,
   type RecorderClient,

@@ -27,6 +27,8 @@ describe('the pages', () => {
     ['work', 'library'],
     ['receiver', 'webhooks'],
     ['lessons', 'lessons'],
+    ['guided', 'guided'],
+    ['learning', 'learning'],
   ])('show the example %s.ts as it runs here', (name, page) => {
     const example = readFileSync(join(root, `test/examples/${name}.ts`), 'utf8')
 

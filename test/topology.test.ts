@@ -50,6 +50,8 @@ const partsBelow: Readonly<Record<string, readonly string[]>> = {
   'context.ts': [...foundations, ...effects, 'tool-sources', 'seeds'],
   operations: [...foundations, ...effects, 'context.ts'],
   'library.ts': [...foundations, 'context.ts', 'operations'],
+  // An agent around either client: types of the contract, and no service.
+  guided: ['domain', 'learning', 'library.ts'],
   http: [
     ...foundations,
     'access',

@@ -23,8 +23,10 @@ export async function measureRecording(
 ): Promise<object> {
   await using scratch = await createScratchDatabase(server)
   await using stepwarden = await openStepwarden(scratch.url, poolSize, 1)
+  // The configuration of a process has no pool size; the database takes one all the same.
+  const database = { url: scratch.url, poolSize }
   await using worker = await openContext(
-    { database: { url: scratch.url, poolSize }, tenantId: 'default', logLevel: 'error' },
+    { database, tenantId: 'default', logLevel: 'error' },
     { tools: [], embedder: ngramEmbedder },
   )
   const [engine] = stepwarden.engines.filter(({ name }) => name === 'operation')

@@ -24,7 +24,9 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   expiresInDays: ['--expires'],
   principalId: ['ID', '--principal'],
   keyId: ['KEY_ID'],
+  proposalId: ['ID'],
   topK: ['--top'],
+  durationMs: ['--duration'],
 }
 
 /**

@@ -12,11 +12,14 @@ import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { experienceCommands } from './experience-commands.ts'
 import { exportProcedures } from './export-command.ts'
+import { gapCommands } from './gap-commands.ts'
 import { insights } from './insights-command.ts'
 import { lessonCommands } from './lesson-commands.ts'
 import { mcp } from './mcp-command.ts'
+import { recordOutside } from './outside-command.ts'
 import { principalCommands } from './principal-commands.ts'
 import { procedureCommands } from './procedure-commands.ts'
+import { proposalCommands } from './proposal-commands.ts'
 import { reviewCommands } from './review-commands.ts'
 import { scenarioCommands } from './scenario-commands.ts'
 import { scheduleCommands } from './schedule-commands.ts'
@@ -26,6 +29,7 @@ import { simulate } from './simulate-command.ts'
 import { switchCommands } from './switch-commands.ts'
 import { tenantCommands } from './tenant-commands.ts'
 import { ticketCommands } from './ticket-commands.ts'
+import { trackRecord } from './track-record-command.ts'
 import { webhookCommands } from './webhook-commands.ts'
 import { worker } from './worker.ts'
 
@@ -42,10 +46,12 @@ export const commands: readonly Command[] = [
   simulate,
   ...backtestCommands,
   insights,
+  trackRecord,
   diff,
   apply,
   exportProcedures,
   ...executionCommands,
+  recordOutside,
   ...escalationCommands,
   ...embeddingCommands,
   ...calendarCommands,
@@ -56,6 +62,8 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...experienceCommands,
   ...lessonCommands,
+  ...proposalCommands,
+  ...gapCommands,
   serve,
   worker,
   mcp,

@@ -25,8 +25,8 @@ const groups: readonly (readonly [heading: string, paths: readonly string[]])[] 
   ],
   ['Review them, and decide what serves', ['procedures']],
   ['Stop at once', ['procedures stop', 'procedures allow', 'tools']],
-  ['See how it goes', ['insights', 'stats']],
-  ['Learn from runs', ['experiences', 'lessons']],
+  ['See how it goes', ['insights', 'procedures record', 'stats']],
+  ['Learn from runs', ['experiences', 'lessons', 'proposals', 'gaps']],
   ['Who may act', ['whoami', 'principals', 'keys', 'tenants']],
   ['Prove, and forget', ['audit', 'erase', 'retention']],
   [

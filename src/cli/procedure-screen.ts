@@ -32,6 +32,7 @@ export function procedureScreen(
         ['Hash', version.definitionHash],
         ['Revision', String(version.revision)],
         ['Review by', instantText(version.reviewBy)],
+        ['Proposal', version.proposalId],
         ['Stopped', stopped && stoppedText(stopped)],
       ]),
     ],

@@ -25,6 +25,8 @@ export interface OpenAiConfig {
   readonly replyModel: string
   /** Which model says what a run has taught; absent: none, lessons are made of issues and answers. */
   readonly reflectModel?: string
+  /** Which model writes the drafts that are proposed; absent: none, they are made by rules. */
+  readonly proposeModel?: string
 }
 
 /** How the ends of the audit chain are signed. */
@@ -80,6 +82,7 @@ const modelFields = {
     .refine(isServerUrl, 'must be an http or https URL without user, password or query'),
   replyModel: z.string().min(1).max(200).default('gpt-4.1-mini'),
   reflectModel: z.string().min(1).max(200),
+  proposeModel: z.string().min(1).max(200),
   embeddingModel: z.string().min(1).max(200),
   embeddingDimensions: z.coerce.number().int().min(1).max(4096),
 }
@@ -110,6 +113,7 @@ const environment = z.object({
   OPENAI_BASE_URL: modelFields.baseUrl.optional(),
   STEPWARDEN_REPLY_MODEL: modelFields.replyModel,
   STEPWARDEN_REFLECT_MODEL: modelFields.reflectModel.optional(),
+  STEPWARDEN_PROPOSE_MODEL: modelFields.proposeModel.optional(),
   STEPWARDEN_EMBEDDING_MODEL: modelFields.embeddingModel.optional(),
   STEPWARDEN_EMBEDDING_DIMENSIONS: modelFields.embeddingDimensions.optional(),
   STEPWARDEN_CHECKPOINT_KEY: z
@@ -181,6 +185,7 @@ const modelOptions = z.strictObject({
       baseUrl: modelFields.baseUrl.optional(),
       replyModel: modelFields.replyModel,
       reflectModel: modelFields.reflectModel.optional(),
+      proposeModel: modelFields.proposeModel.optional(),
     })
     .optional(),
   embeddingModel: modelFields.embeddingModel.optional(),
@@ -191,13 +196,14 @@ const modelOptions = z.strictObject({
 export interface ModelOptions {
   /**
    * The server: `apiKey`; `baseUrl`, by default OpenAI's own; `replyModel`, by default `gpt-4.1-mini`; `reflectModel`, which
-   * says what runs have taught, by default none.
+   * says what runs have taught, and `proposeModel`, which writes the drafts that are proposed, by default none.
    */
   readonly openai?: {
     readonly apiKey: string
     readonly baseUrl?: string
     readonly replyModel?: string
     readonly reflectModel?: string
+    readonly proposeModel?: string
   }
   /** The embedding model that search begins with on a new database; default: the offline one. */
   readonly embeddingModel?: string
@@ -223,6 +229,7 @@ export function readModelOptions(
         ...(openai.baseUrl !== undefined && { baseUrl: openai.baseUrl }),
         replyModel: openai.replyModel,
         ...(openai.reflectModel !== undefined && { reflectModel: openai.reflectModel }),
+        ...(openai.proposeModel !== undefined && { proposeModel: openai.proposeModel }),
       },
     }),
     ...(embeddingModel !== undefined && { embeddingModel }),
@@ -230,9 +237,52 @@ export function readModelOptions(
   }
 }
 
-function invalid({ issues }: z.ZodError): ServiceError {
-  const problems = issues.map(({ path, message }) => ({ path: path.join('.'), message }))
-  return new ServiceError('CONFIG_INVALID', { problems })
+function invalid(error: z.ZodError): ServiceError {
+  return new ServiceError('CONFIG_INVALID', { problems: problemsOf(error) })
+}
+
+function problemsOf(error: z.ZodError | undefined): readonly ConfigProblem[] {
+  return error?.issues.map(({ path, message }) => ({ path: path.join('.'), message })) ?? []
+}
+
+/** Models that do nothing without a key. */
+const keylessModels = ['STEPWARDEN_REFLECT_MODEL', 'STEPWARDEN_PROPOSE_MODEL'] as const
+
+type ConfigProblem = { readonly path: string; readonly message: string }
+
+/** What does not go together, whatever is wrong with each by itself: one start tells of all of it. */
+function findConflicts(
+  given: Readonly<Record<string, string | undefined>>,
+): readonly ConfigProblem[] {
+  const { STEPWARDEN_KEY: key = '', STEPWARDEN_TENANT: tenant } = given
+  const ofKey = tenantOfKey(key)
+  return [
+    ...(given.DATABASE_URL !== undefined && given.STEPWARDEN_DATA_DIR !== undefined
+      ? [
+          {
+            path: 'STEPWARDEN_DATA_DIR',
+            message:
+              'is set together with DATABASE_URL; unset one of them to say where the data is',
+          },
+        ]
+      : []),
+    ...(given.OPENAI_API_KEY === undefined ? keylessModels : [])
+      .filter((name) => given[name] !== undefined)
+      .map((path) => ({
+        path,
+        message:
+          'names a model of a server, and OPENAI_API_KEY is not set; set it as well, or leave both out',
+      })),
+    ...findAccessProblems(given),
+    ...(ofKey !== undefined && tenant !== undefined && ofKey !== tenant
+      ? [
+          {
+            path: 'STEPWARDEN_TENANT',
+            message: `is '${tenant}', and STEPWARDEN_KEY is a key of tenant '${ofKey}'; unset one of them`,
+          },
+        ]
+      : []),
+  ]
 }
 
 function isServerUrl(text: string): boolean {
@@ -254,47 +304,16 @@ export function readConfig(
     Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
   )
   const parsed = environment.safeParse(given, { error: requestWording })
-  if (!parsed.success) throw invalid(parsed.error)
+  const conflicts = findConflicts(given)
+  if (!parsed.success || conflicts.length > 0) {
+    const problems = [...problemsOf(parsed.error), ...conflicts]
+    throw new ServiceError('CONFIG_INVALID', { problems })
+  }
   const { DATABASE_URL, STEPWARDEN_DATA_DIR, STEPWARDEN_CONFIG, OPENAI_API_KEY, ...rest } =
     parsed.data
-  if (DATABASE_URL !== undefined && STEPWARDEN_DATA_DIR !== undefined) {
-    throw new ServiceError('CONFIG_INVALID', {
-      problems: [
-        {
-          path: 'STEPWARDEN_DATA_DIR',
-          message: 'is set together with DATABASE_URL; unset one of them to say where the data is',
-        },
-      ],
-    })
-  }
-  if (rest.STEPWARDEN_REFLECT_MODEL !== undefined && OPENAI_API_KEY === undefined) {
-    throw new ServiceError('CONFIG_INVALID', {
-      problems: [
-        {
-          path: 'STEPWARDEN_REFLECT_MODEL',
-          message:
-            'names a model of a server, and OPENAI_API_KEY is not set; set it as well, or leave both out',
-        },
-      ],
-    })
-  }
-  const accessProblems = findAccessProblems(rest)
-  if (accessProblems.length > 0) {
-    throw new ServiceError('CONFIG_INVALID', { problems: accessProblems })
-  }
   const key = rest.STEPWARDEN_KEY
   const ofKey = key === undefined ? undefined : tenantOfKey(key)
   const tenantId = rest.STEPWARDEN_TENANT ?? ofKey ?? 'default'
-  if (ofKey !== undefined && ofKey !== tenantId) {
-    throw new ServiceError('CONFIG_INVALID', {
-      problems: [
-        {
-          path: 'STEPWARDEN_TENANT',
-          message: `is '${tenantId}', and STEPWARDEN_KEY is a key of tenant '${ofKey}'; unset one of them`,
-        },
-      ],
-    })
-  }
   const requiredApprovals = rest.STEPWARDEN_REQUIRED_APPROVALS
   const absolute = (path: string): string =>
     isAbsolute(path) ? path : resolve(workingDirectory, path)
@@ -316,6 +335,9 @@ export function readConfig(
           replyModel: rest.STEPWARDEN_REPLY_MODEL,
           ...(rest.STEPWARDEN_REFLECT_MODEL !== undefined && {
             reflectModel: rest.STEPWARDEN_REFLECT_MODEL,
+          }),
+          ...(rest.STEPWARDEN_PROPOSE_MODEL !== undefined && {
+            proposeModel: rest.STEPWARDEN_PROPOSE_MODEL,
           }),
           ...(rest.OPENAI_BASE_URL !== undefined && { baseUrl: rest.OPENAI_BASE_URL }),
         },

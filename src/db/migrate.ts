@@ -31,7 +31,11 @@ import * as webhooks from '../../migrations/0029-webhooks.ts'
 import * as experiences from '../../migrations/0030-experiences.ts'
 import * as lessons from '../../migrations/0031-lessons.ts'
 import * as figures from '../../migrations/0032-figures.ts'
+import * as proposals from '../../migrations/0033-proposals.ts'
+import * as outsideExecutions from '../../migrations/0034-outside-executions.ts'
 import * as experienceIndexes from '../../migrations/0035-experience-indexes.ts'
+import * as watchedRuns from '../../migrations/0036-watched-runs.ts'
+import * as ticketVectors from '../../migrations/0037-ticket-vectors.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -79,7 +83,11 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0030-experiences': experiences,
     '0031-lessons': lessons,
     '0032-figures': figures,
+    '0033-proposals': proposals,
+    '0034-outside-executions': outsideExecutions,
     '0035-experience-indexes': experienceIndexes,
+    '0036-watched-runs': watchedRuns,
+    '0037-ticket-vectors': ticketVectors,
   }),
 )
 

@@ -34,6 +34,7 @@ import type {
   ExperiencesTable,
 } from './rows/experiences.ts'
 import type { LessonSetsTable, LessonShowingsTable, LessonsTable } from './rows/lessons.ts'
+import type { OutsideExecutionsTable } from './rows/outside-executions.ts'
 import type {
   ActivationSchedulesTable,
   ActivationsTable,
@@ -46,10 +47,12 @@ import type {
   ToolContractsTable,
   VersionCallsTable,
 } from './rows/procedures.ts'
+import type { ProposalSourcesTable, ProposalsTable } from './rows/proposals.ts'
 import type {
   EmbeddingModelsTable,
   ExampleVectorsTable,
   LiteralPatternsTable,
+  TicketEmbeddingsTable,
   VersionEmbeddingsTable,
 } from './rows/search.ts'
 import type { WebhookDeliveriesTable, WebhookSecretsTable, WebhooksTable } from './rows/webhooks.ts'
@@ -88,6 +91,7 @@ export interface Tables {
   example_vectors: ExampleVectorsTable
   escalations: EscalationsTable
   coverage_gaps: CoverageGapsTable
+  ticket_embeddings: TicketEmbeddingsTable
   replies: RepliesTable
   backtests: BacktestsTable
   backtest_runs: BacktestRunsTable
@@ -111,6 +115,9 @@ export interface Tables {
   lesson_sets: LessonSetsTable
   lessons: LessonsTable
   lesson_showings: LessonShowingsTable
+  proposals: ProposalsTable
+  proposal_sources: ProposalSourcesTable
+  outside_executions: OutsideExecutionsTable
   desk_refunds: DeskRefundsTable
   desk_messages: DeskMessagesTable
   migrations: MigrationsTable

@@ -25,6 +25,8 @@ const prefixes = {
   experience: 'exp',
   lesson: 'les',
   showing: 'shw',
+  proposal: 'prp',
+  outside: 'out',
 } as const
 
 export type IdKind = keyof typeof prefixes

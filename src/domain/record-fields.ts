@@ -151,6 +151,8 @@ export const actFields = {
     source: 'structural',
     scenarios_source: 'structural',
     review_by: 'structural',
+    // The event of its acceptance names the version.
+    proposal_id: 'operational',
     // The database makes these from the definition.
     procedure_key: 'structural',
     name: 'operational',
@@ -244,12 +246,15 @@ export const otherTables: Readonly<Record<string, string>> = {
   backtests: 'a reckoning that can be made again',
   backtest_runs: 'a reckoning that can be made again',
   coverage_gaps: 'nothing ran',
+  ticket_embeddings: 'made from the tickets',
   workers: 'of no lasting meaning',
   experiences: 'what agents have learned: nothing that was approved or run follows from it',
   experience_embeddings: 'made from the experiences',
   experience_recalls: 'what was measured of an index',
   experience_holds: 'what still needs an experience',
   experience_cursors: 'how far a chore has come',
+  proposals: 'suggestions; making, accepting and dismissing one are events',
+  proposal_sources: 'whose words a proposal has, for erasures',
   lessons:
     'hints for agents: nothing that was approved or run follows from them; what people write is an event',
   lesson_sets: 'counts of the lessons',

@@ -22,6 +22,9 @@ export const webhookEventTypes = [
   'tool.stopped',
   'tool.allowed',
   'lessons.updated',
+  'proposal.made',
+  'proposal.accepted',
+  'proposal.dismissed',
 ] as const
 
 export type WebhookEventType = (typeof webhookEventTypes)[number]

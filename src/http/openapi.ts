@@ -75,7 +75,10 @@ const tags = [
   ['procedures', 'Playbooks: their versions, reviews, and what is live'],
   ['executions', 'Tickets and the runs of playbooks'],
   ['escalations', 'What waits for a person'],
-  ['learning', 'What agents and runs have experienced, and the lessons of it'],
+  [
+    'learning',
+    'What agents and runs have experienced, the lessons of it, and the drafts that it proposes',
+  ],
   ['audit', 'What was done and by whom, and the proof of it'],
   ['settings', 'Tools, calendar, embedding models, webhooks, principals and keys'],
 ] as const
@@ -233,8 +236,9 @@ function tagOf(path: string): (typeof tags)[number][0] {
   const [, noun = ''] = path.split('/')
   if (['procedures', 'schedules', 'backtests', 'insights', 'stats'].includes(noun))
     return 'procedures'
-  if (['search', 'resolve', 'executions', 'waiting-steps'].includes(noun)) return 'executions'
+  if (['search', 'resolve', 'executions', 'outside-executions', 'waiting-steps'].includes(noun))
+    return 'executions'
   if (noun === 'escalations') return 'escalations'
-  if (/^(experience|lesson)/.test(noun)) return 'learning'
+  if (/^(experience|lesson|proposal|gap)/.test(noun)) return 'learning'
   return ['audit', 'erasures', 'retention'].includes(noun) ? 'audit' : 'settings'
 }

@@ -10,6 +10,7 @@ import {
   tellSelection,
   tellWaiting,
 } from './tell-lists.ts'
+import { tellProposed } from './tell-proposed.ts'
 import { tellRun } from './tell-run.ts'
 
 const reads = { readOnlyHint: true, idempotentHint: true, openWorldHint: false }
@@ -66,6 +67,14 @@ export const agentTools: readonly AgentTool[] = [
     annotations: reads,
     forModel: runForModel,
     tell: tellRun,
+  }),
+  agentTool({
+    operation: operations.recordExecution,
+    title: 'Record a run made elsewhere',
+    description: `Records how a run went that you have made yourself by a playbook, with tools of your own: its \`versionId\`, whether it went well, and how long it took. Runs that were started here record themselves: never tell of those. Nothing goes by it; it stands apart from what this service has run. Name nothing about a customer in \`note\`. Give an \`idempotencyKey\`, so that a call that was cut off is recorded once.`,
+    annotations: notes,
+    tell: ({ outsideExecutionId, procedureKey, versionNumber, isNew }) =>
+      `${isNew ? 'Recorded' : 'Known already'}: ${outsideExecutionId}, a run of ${procedureKey} version ${versionNumber} that was made elsewhere.`,
   }),
   agentTool({
     operation: operations.listWaitingSteps,
@@ -156,5 +165,12 @@ export const agentTools: readonly AgentTool[] = [
     annotations: notes,
     tell: ({ addedCount, mergedCount, entryCount }) =>
       `${addedCount} new lessons, ${mergedCount} known ones counted; there are ${entryCount} now.`,
+  }),
+  agentTool({
+    operation: operations.proposeProcedure,
+    title: 'Propose a playbook',
+    description: `Proposes a playbook for something that was done well and has none yet: give your \`actions\` with the \`situation\`, or \`experienceIds\`, or a situation alone to learn from all that was recorded in ones like it. People decide what becomes of it: nothing runs by it, and you cannot accept it. The same evidence proposes once; ask once, when you are done.`,
+    annotations: { ...notes, idempotentHint: true },
+    tell: tellProposed,
   }),
 ]

@@ -15,10 +15,12 @@ export interface Question {
   readonly input: string
   /** In the subset that strict structured output takes: no optional members, no open objects. */
   readonly schema: JsonSchema
+  /** Default 4,000. Where a long answer is asked for. */
+  readonly maxOutputTokens?: number
 }
 
 /** Long enough for any answer that would be used, and a bound on what a model that runs wild costs. */
-const maxOutputTokens = 4_000
+const defaultMaxOutputTokens = 4_000
 
 // The SDK checks nothing of what comes back, and not every server that speaks this API is OpenAI's: some write null
 // where OpenAI leaves a member out.
@@ -41,7 +43,7 @@ const responseShape = z.object({
 export async function askForJson(
   client: OpenAI,
   model: string,
-  { name, instructions, input, schema }: Question,
+  { name, instructions, input, schema, maxOutputTokens = defaultMaxOutputTokens }: Question,
   signal: AbortSignal,
 ): Promise<Json> {
   const response = await client.responses.create(

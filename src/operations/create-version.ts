@@ -1,12 +1,7 @@
 import { z } from 'zod'
-import type { Db } from '../db/connect.ts'
-import { listScenarios } from '../db/queries/scenarios.ts'
-import { findVersionTexts } from '../db/queries/versions.ts'
-import { isServiceError } from '../domain/errors.ts'
-import type { Scenario } from '../domain/scenario.ts'
-import { type Caller, defineAdministration } from './define.ts'
+import { defineAdministration } from './define.ts'
 import { findProcedureVersion } from './find-version.ts'
-import { insertNextVersion, prepareCopy } from './next-version.ts'
+import { findInherited, insertNextVersion, prepareCopy, withAuthor } from './next-version.ts'
 import { prepareVersion } from './prepare-version.ts'
 import { requireScenarios, scenarioList } from './scenario-output.ts'
 import { procedureKey, versionNumber } from './shapes.ts'
@@ -83,30 +78,3 @@ export const createVersion = defineAdministration({
     return { output: toVersionState(version), audit }
   },
 })
-
-/** All who wrote any of it, in the order in which they came. */
-function withAuthor(authorIds: readonly string[], { principal }: Caller): readonly string[] {
-  return [...new Set([...authorIds, principal.id])]
-}
-
-interface Inherited {
-  readonly scenarios: readonly Scenario[]
-  readonly source: string | null
-  /** Who wrote the version that they are of. */
-  readonly authorIds: readonly string[]
-}
-
-/** The scenarios of the version that would be copied, with their text; none where there is no version to copy. */
-async function findInherited(db: Db, procedureKey: string): Promise<Inherited> {
-  try {
-    const { id, authorIds } = await findProcedureVersion(db, procedureKey)
-    const { scenariosSource } = await findVersionTexts(db, id)
-    return { scenarios: await listScenarios(db, id), source: scenariosSource, authorIds }
-  } catch (error) {
-    // A procedure whose drafts were all deleted has none, and one that is not there is refused by the change.
-    const none = { scenarios: [], source: null, authorIds: [] }
-    if (isServiceError(error, 'VERSION_NOT_FOUND')) return none
-    if (isServiceError(error, 'PROCEDURE_NOT_FOUND')) return none
-    throw error
-  }
-}

@@ -52,6 +52,7 @@ export interface AuditEntry {
     | 'webhook'
     | 'experience'
     | 'lesson'
+    | 'proposal'
   readonly entityId: string
   /** Hashes of what was there before and after, where that has one. */
   readonly beforeHash?: string

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import type { TenantDb } from '../db/connect.ts'
+import type { Db, TenantDb } from '../db/connect.ts'
 import {
   countErasable,
   countExperiencesOf,
@@ -8,6 +8,7 @@ import {
   findErasureOf,
   finishErasure,
   hasCounters,
+  hasProposalsOf,
   insertErasure,
   listErasableRuns,
   listErasableTickets,
@@ -16,7 +17,9 @@ import {
   type RunningErasure,
 } from '../db/queries/erasures.ts'
 import { listLessonsWith } from '../db/queries/lessons.ts'
+import { clearNotes, listNotesWith } from '../db/queries/outside-executions.ts'
 import { ServiceError } from '../domain/errors.ts'
+import type { Id } from '../domain/ids.ts'
 import { defineOperation, type OperationContext } from './define.ts'
 import { batchSize, type Erasing, eraseBatch } from './erase-batch.ts'
 
@@ -117,6 +120,7 @@ export const eraseCustomer = defineOperation({
       const last = await lockErasure(transaction, erasure.id, { isWaiting: true })
       if (last === undefined) return { ...erasure, experiences: 0 }
       const experiences = await countExperiencesOf(transaction, { customerId })
+      await clearNotes(transaction, await listNotesNaming(transaction, customerId))
       const { principal, origin } = caller
       await finishErasure(transaction, erasure.id, customerId, {
         principal,
@@ -141,7 +145,18 @@ export const eraseCustomer = defineOperation({
 /** Whether anything is stored under the id: a mistyped one leaves no event and no receipt that somebody would keep as proof. */
 async function isKnown(db: TenantDb, customerId: string): Promise<boolean> {
   const { runs, tickets, experiences } = await countErasable(db.kysely, { customerId })
-  return runs + tickets + experiences > 0 || (await hasCounters(db.kysely, customerId))
+  return (
+    runs + tickets + experiences > 0 ||
+    (await hasCounters(db.kysely, customerId)) ||
+    (await hasProposalsOf(db.kysely, { customerId })) ||
+    (await listNotesNaming(db.kysely, customerId)).length > 0
+  )
+}
+
+/** The notes on runs made elsewhere that somebody has written the customer's id into, against all advice: they go. */
+async function listNotesNaming(db: Db, customerId: string): Promise<readonly Id<'outside'>[]> {
+  const notes = await listNotesWith(db, customerId)
+  return notes.filter(({ note }) => names(note, customerId)).map(({ id }) => id)
 }
 
 /** The lessons that somebody has written the customer's id into, against all advice. */

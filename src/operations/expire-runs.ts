@@ -4,11 +4,13 @@ import {
   findRetention,
   finishErasure,
   hasOldCounters,
+  hasProposalsOf,
   insertErasure,
   listErasableRuns,
   listErasableTickets,
   lockErasure,
 } from '../db/queries/erasures.ts'
+import { clearNotesBefore } from '../db/queries/outside-executions.ts'
 import { findRetentionDays } from '../db/queries/tenants.ts'
 import { servicePrincipal } from './audit-chore.ts'
 import { batchSize, eraseBatch } from './erase-batch.ts'
@@ -43,9 +45,11 @@ export async function expireRuns(
     if (done === undefined) break
     erased += done.runs + done.tickets
   }
+  await clearNotesBefore(kysely, subject.endedBefore)
   const isMore =
     (await hasOldCounters(kysely, subject.endedBefore)) ||
-    (await countExperiencesOf(kysely, subject)) > 0
+    (await countExperiencesOf(kysely, subject)) > 0 ||
+    (await hasProposalsOf(kysely, subject))
   if (isMore) await retentionOf(app, tenantId, days)
   const running = await findRetention(kysely)
   if (running === undefined) return erased

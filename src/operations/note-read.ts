@@ -2,11 +2,12 @@ import { insertAuditEvent } from '../db/queries/audit.ts'
 import { hasRecentRead } from '../db/queries/reads.ts'
 import type { OperationContext } from './define.ts'
 
-/** What was read: one run, escalation or experience, or a list of the whole tenant. */
+/** What was read: one run, escalation, experience or proposal, or a list of the whole tenant. */
 export type Read =
   | { readonly action: 'execution.read'; readonly entityKind: 'execution'; readonly id: string }
   | { readonly action: 'escalation.read'; readonly entityKind: 'escalation'; readonly id: string }
   | { readonly action: 'experience.read'; readonly entityKind: 'experience'; readonly id: string }
+  | { readonly action: 'proposal.read'; readonly entityKind: 'proposal'; readonly id: string }
   | {
       readonly action:
         | 'executions.listed'
@@ -14,6 +15,8 @@ export type Read =
         | 'waiting_steps.listed'
         | 'experiences.listed'
         | 'experiences.retrieved'
+        | 'proposals.listed'
+        | 'gaps.listed'
       readonly entityKind: 'tenant'
     }
 

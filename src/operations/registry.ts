@@ -1,3 +1,4 @@
+import { acceptProposal } from './accept-proposal.ts'
 import { activateVersion } from './activate-version.ts'
 import { addLesson } from './add-lesson.ts'
 import { allowProcedure } from './allow-procedure.ts'
@@ -27,6 +28,7 @@ import { deleteWebhook } from './delete-webhook.ts'
 import { denyStep } from './deny-step.ts'
 import { deprecateVersion } from './deprecate-version.ts'
 import { diffVersions } from './diff-versions.ts'
+import { dismissProposal } from './dismiss-proposal.ts'
 import { editDraft } from './edit-draft.ts'
 import { editLesson } from './edit-lesson.ts'
 import { eraseCustomer } from './erase-customer.ts'
@@ -42,8 +44,10 @@ import { getExperience } from './get-experience.ts'
 import { getInsights } from './get-insights.ts'
 import { getLessons } from './get-lessons.ts'
 import { getProcedure } from './get-procedure.ts'
+import { getProposal } from './get-proposal.ts'
 import { getRetention } from './get-retention.ts'
 import { getStats } from './get-stats.ts'
+import { getTrackRecord } from './get-track-record.ts'
 import { holdExecutions } from './hold-executions.ts'
 import { importLessons } from './import-lessons.ts'
 import { listAuditEvents } from './list-audit-events.ts'
@@ -51,10 +55,12 @@ import { listBacktests } from './list-backtests.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listExperiences } from './list-experiences.ts'
+import { listGaps } from './list-gaps.ts'
 import { listKeys } from './list-keys.ts'
 import { listLessons } from './list-lessons.ts'
 import { listPrincipals } from './list-principals.ts'
 import { listProcedures } from './list-procedures.ts'
+import { listProposals } from './list-proposals.ts'
 import { listScenarios } from './list-scenarios.ts'
 import { listSchedules } from './list-schedules.ts'
 import { listTools } from './list-tools.ts'
@@ -63,7 +69,11 @@ import { listWebhookDeliveries } from './list-webhook-deliveries.ts'
 import { listWebhooks } from './list-webhooks.ts'
 import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
+import { proposeFromGap } from './propose-from-gap.ts'
+import { proposeImprovement } from './propose-improvement.ts'
+import { proposeProcedure } from './propose-procedure.ts'
 import { pruneExperiences } from './prune-experiences.ts'
+import { recordExecution } from './record-execution.ts'
 import { recordExperience } from './record-experience.ts'
 import { removeLesson } from './remove-lesson.ts'
 import { replayExecution } from './replay-execution.ts'
@@ -137,6 +147,8 @@ export const operations = {
   getBacktest,
   listBacktests,
   getInsights,
+  getTrackRecord,
+  recordExecution,
   setCalendar,
   startExecution,
   switchEmbeddings,
@@ -191,4 +203,12 @@ export const operations = {
   removeLesson,
   importLessons,
   exportLessons,
+  proposeProcedure,
+  proposeImprovement,
+  listProposals,
+  getProposal,
+  acceptProposal,
+  dismissProposal,
+  listGaps,
+  proposeFromGap,
 } as const

@@ -1,15 +1,13 @@
 import { z } from 'zod'
-import { listEmbeddingModels } from '../db/queries/embedding-models.ts'
 import { listExperiencesByIds } from '../db/queries/experiences.ts'
-import { maxShownLength } from '../domain/sensitive-text.ts'
 import { type Experience, experienceLimits, outcomeTypes } from '../learning/experience.ts'
-import { defaultMinSimilarity, experienceTopK } from '../learning/experience-rank.ts'
+import { experienceTopK } from '../learning/experience-rank.ts'
 import { formatExperiences } from '../learning/experience-text.ts'
 import { defineOperation } from './define.ts'
+import { embedSituation } from './embed-situation.ts'
 import { agentId, experienceOutput, tags, toExperienceOutput } from './experience-output.ts'
 import { findExperiences } from './find-experiences.ts'
 import { noteRead } from './note-read.ts'
-import { openWithholding } from './withhold-sensitive.ts'
 
 /**
  * Finds what was experienced in situations like one, ranked by similarity × score, and counts that it was shown. Only the
@@ -72,16 +70,8 @@ export const retrieveExperiences = defineOperation({
   roles: ['agent', 'admin'],
   async run(context, { situation, topK, outcomeType, allAgents, ...given }) {
     const { app, caller, db } = context
-    const models = await listEmbeddingModels(app.database.system)
-    const current = models.find(({ isCurrent }) => isCurrent)?.name ?? app.embedders.offline.model
-    // To a server goes nothing that is sensitive.
-    const text = app.embedders.isHosted(current)
-      ? (await openWithholding(db)).text(situation.slice(0, maxShownLength))
-      : situation
-    const { model, vector, fellBack } = await app.embedders.embedQuery(current, text)
-    const measured = models.find(({ name, calibrated }) => name === model && calibrated)
-    const minSimilarity =
-      given.minSimilarity ?? defaultMinSimilarity(model, measured?.minSimilarity)
+    const { model, vector, fellBack, ...embedded } = await embedSituation(context, situation)
+    const minSimilarity = given.minSimilarity ?? embedded.minSimilarity
     const { found, by } = await findExperiences(
       db,
       {

@@ -27,6 +27,8 @@ export const deliveryId = idOf('delivery', 'dlv_…')
 export const experienceId = idOf('experience', 'exp_…')
 export const lessonId = idOf('lesson', 'les_…')
 export const showingId = idOf('showing', 'shw_…')
+export const proposalId = idOf('proposal', 'prp_…')
+export const versionId = idOf('version', 'ver_…')
 
 export const acknowledge = z
   .array(z.string().min(1).max(200))
@@ -121,7 +123,9 @@ function idOf<
     | 'delivery'
     | 'experience'
     | 'lesson'
-    | 'showing',
+    | 'showing'
+    | 'proposal'
+    | 'version',
 >(kind: K, example: string): z.ZodType<Id<K>> {
   return z
     .custom<Id<K>>(

@@ -28,7 +28,13 @@ export const versionListItem = z.object({
 
 /** What an operation that changes a version answers. */
 export const versionState = versionListItem
-  .extend({ findings: z.array(findingShape) })
+  .extend({
+    findings: z.array(findingShape),
+    proposalId: z
+      .string()
+      .nullable()
+      .describe('The proposal that it was made of; null where a person wrote it'),
+  })
   .meta({ id: 'VersionState' })
 
 export const versionOutput = versionState
@@ -62,7 +68,11 @@ export function toVersionListItem(version: VersionListItem): z.infer<typeof vers
 }
 
 export function toVersionState(version: ProcedureVersion): z.infer<typeof versionState> {
-  return { ...toVersionListItem(version), findings: [...version.findings] }
+  return {
+    ...toVersionListItem(version),
+    findings: [...version.findings],
+    proposalId: version.proposalId,
+  }
 }
 
 export function toVersionOutput(

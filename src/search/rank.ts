@@ -1,4 +1,5 @@
 import type { Id } from '../domain/ids.ts'
+import { trackScore } from '../domain/track-record.ts'
 import type { Thresholds } from './embedder.ts'
 
 /** How many candidates a search answers. */
@@ -94,7 +95,7 @@ export function rankCandidates(
       ...candidate,
       qualified: calibrated && isNear,
       withinMargin: isNear && !isClearLead(bestSimilarity - candidate.similarity, margin),
-      trackScore: trackScore(candidate.trackRecord),
+      trackScore: trackScore(candidate.trackRecord.runs, candidate.trackRecord.successes),
     }
   })
   const candidates = [...ranked].sort(compareRank).slice(0, request.topK ?? topKLimits.default)
@@ -111,10 +112,6 @@ export function rankCandidates(
 /** Equals are never clear, whatever the margin; 1e-9 absorbs the rounding of differences such as 0.82 − 0.72. */
 function isClearLead(lead: number, margin: number): boolean {
   return lead > 0 && lead + 1e-9 >= margin
-}
-
-function trackScore({ runs, successes }: TrackRecord): number {
-  return runs === 0 ? 0 : (successes / runs) * Math.min(runs / 10, 1)
 }
 
 function compareSimilarity(a: Candidate, b: Candidate): number {

@@ -296,6 +296,8 @@ TABLE erased_records
   CONSTRAINT erased_records_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
   CREATE TRIGGER erased_records_forget_answers AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_answers()
   CREATE TRIGGER erased_records_forget_experiences AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_experience_of_run()
+  CREATE TRIGGER erased_records_forget_proposals AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_proposals_of_erased()
+  CREATE TRIGGER erased_records_forget_vectors AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_ticket_vectors()
   CREATE TRIGGER erased_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -308,6 +310,8 @@ TABLE erased_tickets
   CONSTRAINT erased_tickets_pkey PRIMARY KEY (tenant_id, escalation_id)
   CONSTRAINT erased_tickets_tenant_id_erasure_id_fkey FOREIGN KEY (tenant_id, erasure_id) REFERENCES erasures(tenant_id, id)
   CREATE TRIGGER erased_tickets_forget_answers AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_answers()
+  CREATE TRIGGER erased_tickets_forget_proposals AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_proposals_of_erased()
+  CREATE TRIGGER erased_tickets_forget_vectors AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_ticket_vectors()
   CREATE TRIGGER erased_tickets_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_tickets FOR EACH STATEMENT EXECUTE FUNCTION refuse('That something was erased is never forgotten.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -472,6 +476,8 @@ TABLE executions WITH (fillfactor=80)
   CREATE INDEX executions_due ON executions USING btree (wake_at) WHERE (status = 'waiting'::text)
   CREATE UNIQUE INDEX executions_idempotency ON executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
   CREATE INDEX executions_in_progress ON executions USING btree (worker_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
+  CREATE INDEX executions_of_customer ON executions USING btree (tenant_id, customer_id, id) WHERE (customer_id IS NOT NULL)
+  CREATE INDEX executions_of_ticket ON executions USING btree (tenant_id, ticket_id, id) WHERE (ticket_id IS NOT NULL)
   CREATE INDEX executions_unclaimed ON executions USING btree (tenant_id, id) WHERE ((status = ANY (ARRAY['pending'::text, 'running'::text])) AND (worker_id IS NULL))
   CREATE TRIGGER executions_called_from AFTER UPDATE OF parent_id, parent_ordinal, root_id, call_path, calendar, pins ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_changed AFTER UPDATE ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_change()
@@ -762,6 +768,33 @@ TABLE migrations
   CONSTRAINT migrations_pkey PRIMARY KEY (name)
   GRANT SELECT TO stepwarden_app
 
+TABLE outside_executions
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  version_id text COLLATE "C" NOT NULL
+  success boolean NOT NULL
+  duration_ms bigint NOT NULL
+  note text
+  recorded_by jsonb NOT NULL
+  recorded_at timestamp(3) with time zone NOT NULL
+  idempotency_key text COLLATE "C"
+  request_hash text COLLATE "C"
+  CONSTRAINT outside_executions_check CHECK (((idempotency_key IS NULL) = (request_hash IS NULL)))
+  CONSTRAINT outside_executions_duration_ms_check CHECK (((duration_ms >= 0) AND (duration_ms <= '31622400000'::bigint)))
+  CONSTRAINT outside_executions_note_check CHECK (((length(note) >= 1) AND (length(note) <= 200)))
+  CONSTRAINT outside_executions_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT outside_executions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CONSTRAINT outside_executions_tenant_id_version_id_fkey FOREIGN KEY (tenant_id, version_id) REFERENCES procedure_versions(tenant_id, id)
+  CREATE UNIQUE INDEX outside_executions_idempotency ON outside_executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
+  CREATE INDEX outside_executions_version ON outside_executions USING btree (tenant_id, version_id, id) INCLUDE (success, duration_ms)
+  CREATE TRIGGER outside_executions_identity BEFORE UPDATE OF tenant_id, id, version_id, success, duration_ms, recorded_by, recorded_at, idempotency_key, request_hash ON outside_executions FOR EACH ROW EXECUTE FUNCTION refuse('What was told of a run made elsewhere never changes.')
+  CREATE TRIGGER outside_executions_kept BEFORE DELETE OR TRUNCATE ON outside_executions FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was told of a run made elsewhere is kept.')
+  CREATE TRIGGER outside_executions_note BEFORE UPDATE OF note ON outside_executions FOR EACH ROW WHEN ((new.note IS NOT NULL)) EXECUTE FUNCTION refuse('A note is taken away, and never written anew.')
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (note) TO stepwarden_app
+
 TABLE principals
   tenant_id text COLLATE "C" NOT NULL
   id text COLLATE "C" NOT NULL
@@ -814,6 +847,7 @@ TABLE procedure_versions
   source text
   scenarios_source text
   review_by timestamp(3) with time zone
+  proposal_id text COLLATE "C"
   CONSTRAINT procedure_versions_approval_digest_check CHECK ((approval_digest ~ '^[0-9a-f]{64}$'::text))
   CONSTRAINT procedure_versions_author_ids_check CHECK ((cardinality(author_ids) >= 1))
   CONSTRAINT procedure_versions_definition_check CHECK ((jsonb_typeof((definition -> 'steps'::text)) = 'array'::text))
@@ -827,9 +861,11 @@ TABLE procedure_versions
   CONSTRAINT procedure_versions_tenant_id_procedure_id_id_key UNIQUE (tenant_id, procedure_id, id)
   CONSTRAINT procedure_versions_tenant_id_procedure_id_procedure_key_fkey FOREIGN KEY (tenant_id, procedure_id, procedure_key) REFERENCES procedures(tenant_id, id, key)
   CONSTRAINT procedure_versions_tenant_id_procedure_id_version_number_key UNIQUE (tenant_id, procedure_id, version_number)
+  CONSTRAINT procedure_versions_tenant_id_proposal_id_fkey FOREIGN KEY (tenant_id, proposal_id) REFERENCES proposals(tenant_id, id)
   CONSTRAINT procedure_versions_tool_contracts_check CHECK ((jsonb_typeof(tool_contracts) = 'object'::text))
   CONSTRAINT procedure_versions_version_number_check CHECK ((version_number >= 1))
   CREATE UNIQUE INDEX procedure_versions_one_active ON procedure_versions USING btree (tenant_id, procedure_id) WHERE (status = 'active'::text)
+  CREATE UNIQUE INDEX procedure_versions_proposal ON procedure_versions USING btree (tenant_id, proposal_id) WHERE (proposal_id IS NOT NULL)
   CREATE INDEX procedure_versions_review_by ON procedure_versions USING btree (tenant_id, review_by) WHERE ((status = 'active'::text) AND (review_by IS NOT NULL))
   CREATE INDEX procedure_versions_served ON procedure_versions USING btree (tenant_id, category) WHERE ((status = 'active'::text) AND (NOT internal))
   CREATE TRIGGER procedure_versions_approved BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.status = 'draft'::text) AND (new.status = 'active'::text))) EXECUTE FUNCTION guard_approval()
@@ -842,6 +878,8 @@ TABLE procedure_versions
   CREATE TRIGGER procedure_versions_kept BEFORE DELETE ON procedure_versions FOR EACH ROW WHEN ((old.status <> 'draft'::text)) EXECUTE FUNCTION refuse('Only a draft can be deleted.')
   CREATE TRIGGER procedure_versions_lifecycle BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN (((old.status <> new.status) AND (NOT ((old.status = 'draft'::text) AND (new.status = 'active'::text))) AND (NOT ((old.status = 'active'::text) AND (new.status = 'deprecated'::text))))) EXECUTE FUNCTION refuse('A version goes from draft to active to deprecated, and no other way.')
   CREATE TRIGGER procedure_versions_no_truncate BEFORE TRUNCATE ON procedure_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse('Versions are never deleted together.')
+  CREATE TRIGGER procedure_versions_of_accepted BEFORE INSERT ON procedure_versions FOR EACH ROW WHEN ((new.proposal_id IS NOT NULL)) EXECUTE FUNCTION guard_proposed_version()
+  CREATE TRIGGER procedure_versions_proposed BEFORE UPDATE OF proposal_id ON procedure_versions FOR EACH ROW EXECUTE FUNCTION refuse('Where a version came from is told when it is made.')
   CREATE TRIGGER procedure_versions_serve AFTER UPDATE OF status ON procedure_versions FOR EACH ROW WHEN ((new.status <> old.status)) EXECUTE FUNCTION serve_version()
   CREATE TRIGGER procedure_versions_source BEFORE UPDATE ON procedure_versions FOR EACH ROW WHEN ((((old.status <> 'draft'::text) OR (new.status <> 'draft'::text)) AND ((old.source IS DISTINCT FROM new.source) OR (old.scenarios_source IS DISTINCT FROM new.scenarios_source)))) EXECUTE FUNCTION refuse('Only the text of a draft can be changed; make a new version instead.')
   CREATE TRIGGER read_committed BEFORE INSERT OR UPDATE ON procedure_versions FOR EACH STATEMENT EXECUTE FUNCTION require_read_committed()
@@ -871,6 +909,71 @@ TABLE procedures
   GRANT INSERT TO stepwarden_app
   GRANT SELECT TO stepwarden_app
   GRANT UPDATE (latest_version_number) TO stepwarden_app
+
+TABLE proposal_sources
+  tenant_id text COLLATE "C" NOT NULL
+  proposal_id text COLLATE "C" NOT NULL
+  source_id text COLLATE "C" NOT NULL
+  customer_id text COLLATE "C"
+  CONSTRAINT proposal_sources_pkey PRIMARY KEY (tenant_id, proposal_id, source_id)
+  CONSTRAINT proposal_sources_source_id_check CHECK ((source_id <> ''::text))
+  CONSTRAINT proposal_sources_tenant_id_proposal_id_fkey FOREIGN KEY (tenant_id, proposal_id) REFERENCES proposals(tenant_id, id)
+  CREATE INDEX proposal_sources_customer ON proposal_sources USING btree (tenant_id, customer_id) WHERE (customer_id IS NOT NULL)
+  CREATE INDEX proposal_sources_source ON proposal_sources USING btree (tenant_id, source_id)
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
+TABLE proposals
+  tenant_id text COLLATE "C" NOT NULL
+  id text COLLATE "C" NOT NULL
+  kind text COLLATE "C" NOT NULL
+  status text COLLATE "C" NOT NULL DEFAULT 'open'::text
+  procedure_key text COLLATE "C" NOT NULL
+  definition jsonb
+  base_version_id text COLLATE "C"
+  evidence jsonb NOT NULL
+  evidence_hash text COLLATE "C" NOT NULL
+  created_by jsonb NOT NULL
+  created_at timestamp(3) with time zone NOT NULL
+  decided_by jsonb
+  decided_at timestamp(3) with time zone
+  reason text
+  version_id text COLLATE "C"
+  erased_at timestamp(3) with time zone
+  source text COLLATE "C" NOT NULL GENERATED AS (evidence ->> 'source'::text)
+  made_with text COLLATE "C" NOT NULL GENERATED AS (evidence ->> 'madeWith'::text)
+  CONSTRAINT proposals_by_people CHECK (((COALESCE((decided_by ->> 'kind'::text), ''::text) = 'human'::text) OR (decided_by IS NULL)))
+  CONSTRAINT proposals_check CHECK (((definition ->> 'key'::text) = procedure_key))
+  CONSTRAINT proposals_check1 CHECK (((kind = 'improvement'::text) = (base_version_id IS NOT NULL)))
+  CONSTRAINT proposals_check2 CHECK ((((status = 'open'::text) = (decided_at IS NULL)) AND ((status = 'open'::text) = (decided_by IS NULL))))
+  CONSTRAINT proposals_check3 CHECK (((status = 'accepted'::text) = (version_id IS NOT NULL)))
+  CONSTRAINT proposals_check4 CHECK (((definition IS NULL) = (erased_at IS NOT NULL)))
+  CONSTRAINT proposals_check5 CHECK (
+CASE
+    WHEN (status <> 'dismissed'::text) THEN (reason IS NULL)
+    ELSE ((reason IS NOT NULL) OR (erased_at IS NOT NULL))
+END)
+  CONSTRAINT proposals_evidence_check CHECK ((jsonb_typeof(evidence) = 'object'::text))
+  CONSTRAINT proposals_evidence_hash_check CHECK ((evidence_hash ~ '^[0-9a-f]{64}$'::text))
+  CONSTRAINT proposals_kind_check CHECK ((kind = ANY (ARRAY['demonstration'::text, 'improvement'::text, 'gap'::text])))
+  CONSTRAINT proposals_make_drafts TRIGGER DEFERRABLE INITIALLY DEFERRED
+  CONSTRAINT proposals_once UNIQUE (tenant_id, evidence_hash)
+  CONSTRAINT proposals_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT proposals_reason_check CHECK ((reason <> ''::text))
+  CONSTRAINT proposals_status_check CHECK ((status = ANY (ARRAY['open'::text, 'accepted'::text, 'dismissed'::text])))
+  CONSTRAINT proposals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  CREATE INDEX proposals_procedure ON proposals USING btree (tenant_id, procedure_key, id)
+  CREATE INDEX proposals_status ON proposals USING btree (tenant_id, status, id)
+  CREATE TRIGGER proposals_begin_open BEFORE INSERT ON proposals FOR EACH ROW WHEN (((new.status <> 'open'::text) OR (new.definition IS NULL))) EXECUTE FUNCTION refuse('A proposal begins open, with what it proposes.')
+  CREATE TRIGGER proposals_decided_once BEFORE UPDATE ON proposals FOR EACH ROW EXECUTE FUNCTION guard_proposal()
+  CREATE TRIGGER proposals_identity BEFORE UPDATE OF tenant_id, id, kind, procedure_key, base_version_id, evidence_hash, created_by, created_at ON proposals FOR EACH ROW EXECUTE FUNCTION refuse('What was proposed, and by what, never changes.')
+  CREATE TRIGGER proposals_kept BEFORE DELETE OR TRUNCATE ON proposals FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was proposed is kept: the same is not proposed again.')
+  CREATE CONSTRAINT TRIGGER proposals_make_drafts AFTER UPDATE ON proposals DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status = 'open'::text) AND (new.status = 'accepted'::text))) EXECUTE FUNCTION guard_acceptance()
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT (tenant_id, id, kind, procedure_key, definition, base_version_id, evidence, evidence_hash, created_by, created_at) TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+  GRANT UPDATE (status, decided_by, decided_at, reason, version_id) TO stepwarden_app
 
 TABLE record_salts
   tenant_id text COLLATE "C" NOT NULL
@@ -1079,6 +1182,23 @@ TABLE tenants
   GRANT UPDATE (name, calendar, retention_days) TO stepwarden_app
   GRANT SELECT (id, retention_days) TO stepwarden_system
 
+TABLE ticket_embeddings
+  tenant_id text COLLATE "C" NOT NULL
+  model text COLLATE "C" NOT NULL
+  escalation_id text COLLATE "C" NOT NULL
+  text_hash text COLLATE "C" NOT NULL
+  embedding vector NOT NULL
+  dimensions integer NOT NULL GENERATED AS vector_dims(embedding)
+  CONSTRAINT ticket_embeddings_embedding_check CHECK (((vector_dims(embedding) >= 1) AND (vector_dims(embedding) <= 4096)))
+  CONSTRAINT ticket_embeddings_model_dimensions_fkey FOREIGN KEY (model, dimensions) REFERENCES embedding_models(name, dimensions)
+  CONSTRAINT ticket_embeddings_pkey PRIMARY KEY (tenant_id, model, escalation_id)
+  CONSTRAINT ticket_embeddings_tenant_id_escalation_id_fkey FOREIGN KEY (tenant_id, escalation_id) REFERENCES escalations(tenant_id, id)
+  CREATE INDEX ticket_embeddings_escalation ON ticket_embeddings USING btree (tenant_id, escalation_id)
+  CREATE TRIGGER ticket_embeddings_of_tickets BEFORE INSERT ON ticket_embeddings FOR EACH ROW EXECUTE FUNCTION guard_ticket_vector()
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
 TABLE tool_contracts
   tenant_id text COLLATE "C" NOT NULL
   hash text COLLATE "C" NOT NULL
@@ -1272,6 +1392,19 @@ AS $function$
     END
     $function$
   OWNER stepwarden_owner
+
+FUNCTION public.changed_executions(tenant_ids text[], execution_ids text[], revisions bigint[])
+ RETURNS TABLE(tenant_id text, id text, revision bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT e.tenant_id, e.id, e.revision
+      FROM unnest(tenant_ids, execution_ids, revisions) AS seen (tenant_id, id, revision)
+      JOIN public.executions e ON e.tenant_id = seen.tenant_id AND e.id = seen.id
+      WHERE e.revision IS DISTINCT FROM seen.revision
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.check_activation()
  RETURNS trigger
@@ -1625,6 +1758,18 @@ AS $function$
     $function$
   OWNER stepwarden_owner GRANTED TO stepwarden_owner, stepwarden_app
 
+FUNCTION public.erased_evidence(evidence jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') FROM jsonb_each(evidence) e
+        WHERE e.key IN ('source', 'madeWith', 'experienceIds', 'executionIds', 'ticketIds', 'ticketCount', 'learnedFrom',
+          'agreement')
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.erased_reason(reason jsonb)
  RETURNS jsonb
  LANGUAGE sql
@@ -1672,6 +1817,9 @@ AS $function$
         forgotten := public.forget_experiences(tenant, ARRAY(
           SELECT x.id FROM public.experiences x
           WHERE x.tenant_id = tenant AND x.customer_id = customer ORDER BY x.id FOR UPDATE));
+        PERFORM public.forget_proposals(tenant, ARRAY(
+          SELECT DISTINCT s.proposal_id FROM public.proposal_sources s
+          WHERE s.tenant_id = tenant AND s.customer_id = customer), at);
       ELSE
         DELETE FROM public.limit_counters c USING public.tenants t
           WHERE c.tenant_id = tenant AND c.scope = 'customer' AND t.id = tenant
@@ -1680,6 +1828,10 @@ AS $function$
           SELECT x.id FROM public.experiences x, public.tenants t
           WHERE x.tenant_id = tenant AND x.execution_id IS NULL AND t.id = tenant
             AND x.created_at < at - make_interval(days => t.retention_days) ORDER BY x.id FOR UPDATE OF x));
+        PERFORM public.forget_proposals(tenant, ARRAY(
+          SELECT p.id FROM public.proposals p, public.tenants t
+          WHERE p.tenant_id = tenant AND p.erased_at IS NULL AND t.id = tenant
+            AND p.created_at < at - make_interval(days => t.retention_days)), at);
       END IF;
       UPDATE public.erasures x SET ended_at = at, customer_salt = NULL
         WHERE x.tenant_id = tenant AND x.id = of_erasure;
@@ -1751,10 +1903,87 @@ AS $function$
     DECLARE
       forgotten integer;
     BEGIN
+      PERFORM public.forget_proposals_of(of_tenant, ids, clock_timestamp());
       DELETE FROM public.experience_holds h WHERE h.tenant_id = of_tenant AND h.experience_id = ANY (ids);
       DELETE FROM public.experiences x WHERE x.tenant_id = of_tenant AND x.id = ANY (ids);
       GET DIAGNOSTICS forgotten = ROW_COUNT;
       RETURN forgotten;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.forget_proposals(of_tenant text, ids text[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      -- In the order in which whoever decides locks: the proposal, then what it holds.
+      PERFORM FROM public.proposals p WHERE p.tenant_id = of_tenant AND p.id = ANY (ids) ORDER BY p.id FOR UPDATE;
+      UPDATE public.proposals p
+        SET definition = NULL, reason = NULL, evidence = public.erased_evidence(p.evidence), erased_at = at
+        WHERE p.tenant_id = of_tenant AND p.id = ANY (ids) AND p.erased_at IS NULL;
+      DELETE FROM public.proposal_sources s WHERE s.tenant_id = of_tenant AND s.proposal_id = ANY (ids);
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.forget_proposals_of(of_tenant text, sources text[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      PERFORM public.forget_proposals(of_tenant, ARRAY(
+        SELECT DISTINCT s.proposal_id FROM public.proposal_sources s
+        WHERE s.tenant_id = of_tenant AND s.source_id = ANY (sources)), at);
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.forget_proposals_of_erased()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      PERFORM public.forget_proposals_of(NEW.tenant_id,
+        ARRAY[coalesce(to_jsonb(NEW) ->> 'execution_id', to_jsonb(NEW) ->> 'escalation_id')], NEW.erased_at);
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.forget_ticket_vectors()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      erased CONSTANT jsonb := to_jsonb(NEW);
+    BEGIN
+      DELETE FROM public.ticket_embeddings v USING public.escalations x
+        WHERE v.tenant_id = NEW.tenant_id AND v.escalation_id = x.id AND x.tenant_id = NEW.tenant_id
+          AND (x.id = erased ->> 'escalation_id' OR x.execution_id = erased ->> 'execution_id');
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_acceptance()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      IF NOT EXISTS (
+        SELECT FROM public.procedure_versions v
+        WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.version_id AND v.proposal_id = NEW.id
+      ) THEN
+        PERFORM public.refuse_row('proposals', 'proposals_make_drafts', 'restrict_violation',
+          'A proposal is accepted by making a draft of it.');
+      END IF;
+      RETURN NULL;
     END
     $function$
   OWNER stepwarden_owner
@@ -2046,6 +2275,51 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.guard_proposal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      IF OLD.status = 'open' AND NEW.status IN ('accepted', 'dismissed')
+        AND (NEW.definition, NEW.evidence, NEW.erased_at) IS NOT DISTINCT FROM (OLD.definition, OLD.evidence, OLD.erased_at)
+        AND (NEW.status = 'dismissed' OR OLD.erased_at IS NULL)
+      THEN
+        RETURN NEW;
+      END IF;
+      IF OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL
+        AND (NEW.status, NEW.decided_by, NEW.decided_at, NEW.version_id) IS NOT DISTINCT FROM
+          (OLD.status, OLD.decided_by, OLD.decided_at, OLD.version_id)
+        AND num_nonnulls(NEW.definition, NEW.reason) = 0 AND NEW.evidence = public.erased_evidence(OLD.evidence)
+        AND EXISTS (SELECT FROM public.erasures x WHERE x.tenant_id = NEW.tenant_id AND x.ended_at IS NULL)
+      THEN
+        RETURN NEW;
+      END IF;
+      PERFORM public.refuse_row('proposals', 'proposals_decided_once', 'restrict_violation',
+        'A proposal is accepted or dismissed once, and what it says stays as it was.');
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_proposed_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      IF NOT EXISTS (
+        SELECT FROM public.proposals p
+        WHERE p.tenant_id = NEW.tenant_id AND p.id = NEW.proposal_id AND p.status = 'accepted'
+          AND p.version_id = NEW.id AND p.decided_by ->> 'id' = ANY (NEW.author_ids)
+      ) THEN
+        PERFORM public.refuse_row('procedure_versions', 'procedure_versions_of_accepted', 'restrict_violation',
+          'A draft comes from a proposal that was accepted for it, and who accepted that is its author.');
+      END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.guard_reply()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2166,6 +2440,23 @@ AS $function$
       IF NOT public.is_erasure_of_step(OLD, NEW) THEN
         PERFORM public.refuse_row('step_executions', TG_NAME, 'restrict_violation',
           'What a step was begun with never changes.');
+      END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
+FUNCTION public.guard_ticket_vector()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      PERFORM FROM public.escalations x
+        WHERE x.tenant_id = NEW.tenant_id AND x.id = NEW.escalation_id AND x.ticket IS NOT NULL FOR KEY SHARE;
+      IF NOT FOUND THEN
+        PERFORM public.refuse_row('ticket_embeddings', 'ticket_embeddings_of_tickets', 'restrict_violation',
+          'A vector is kept of a ticket that is there.');
       END IF;
       RETURN NEW;
     END
@@ -2534,10 +2825,11 @@ AS $function$
       said jsonb;
       told jsonb := '{}';
       escalation public.escalations;
+      subject text;
     BEGIN
       IF NEW.action NOT IN ('escalation.assigned', 'escalation.resolved', 'version.reviewed', 'version.activated',
         'version.deprecated', 'activation.refused', 'procedure.stopped', 'procedure.allowed', 'tool.stopped',
-        'tool.allowed')
+        'tool.allowed', 'proposal.made', 'proposal.accepted', 'proposal.dismissed')
       THEN
         RETURN NULL;
       END IF;
@@ -2545,17 +2837,23 @@ AS $function$
       IF NEW.entity_kind = 'escalation' THEN
         SELECT * INTO escalation FROM public.escalations x WHERE x.tenant_id = NEW.tenant_id AND x.id = NEW.entity_id;
         told := public.told_escalation(escalation);
-        said := '{}';
+        subject := coalesce(escalation.execution_id, escalation.id);
       ELSE
         said := NEW.details::jsonb;
         -- Of what stands there only what names things: reasons and comments are free text.
         SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}') INTO told FROM jsonb_each(said) d
-          WHERE d.key IN ('procedureKey', 'versionNumber', 'replaced', 'verdict', 'tool', 'scheduleId', 'code');
+          WHERE d.key IN ('procedureKey', 'versionNumber', 'replaced', 'verdict', 'tool', 'scheduleId', 'code')
+            OR (NEW.entity_kind = 'proposal' AND d.key IN ('kind', 'versionId'));
         IF NEW.entity_kind = 'version' THEN told := told || jsonb_build_object('versionId', NEW.entity_id); END IF;
+        IF NEW.entity_kind = 'proposal' THEN
+          told := told || jsonb_build_object('proposalId', NEW.entity_id);
+          subject := NEW.entity_id;
+        ELSE
+          subject := coalesce(said ->> 'procedureKey', said ->> 'tool', NEW.entity_id);
+        END IF;
       END IF;
-      PERFORM public.tell_webhooks(NEW.tenant_id, NEW.action,
-        coalesce(escalation.execution_id, escalation.id, said ->> 'procedureKey', said ->> 'tool', NEW.entity_id),
-        NEW.at, told || jsonb_build_object('auditSeq', NEW.seq));
+      PERFORM public.tell_webhooks(NEW.tenant_id, NEW.action, coalesce(subject, NEW.entity_id), NEW.at,
+        told || jsonb_build_object('auditSeq', NEW.seq));
       RETURN NULL;
     END
     $function$

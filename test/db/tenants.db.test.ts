@@ -243,6 +243,7 @@ async function fill(tenant: string): Promise<void> {
       reason: '{"code":"no_procedure"}',
       queue: 'support',
       priority: 'normal',
+      ticket: '{}',
       opened_at: exampleAt,
     })
     .execute()
@@ -365,6 +366,21 @@ async function fill(tenant: string): Promise<void> {
     })
     .execute()
   await kysely
+    .insertInto('outside_executions')
+    .values({
+      ...own,
+      id: 'out',
+      version_id: `${tenant}_active`,
+      success: true,
+      duration_ms: 1_500,
+      note: 'By the desk.',
+      recorded_by: '{"id":"ann"}',
+      recorded_at: exampleAt,
+      idempotency_key: null,
+      request_hash: null,
+    })
+    .execute()
+  await kysely
     .insertInto('lesson_showings')
     .values({
       ...own,
@@ -444,6 +460,23 @@ async function fill(tenant: string): Promise<void> {
     .values({ ...own, experience_id: 'exp', holder_id: 'prp' })
     .execute()
   await kysely.insertInto('experience_cursors').values(own).execute()
+  await kysely
+    .insertInto('proposals')
+    .values({
+      ...kept,
+      id: 'prp',
+      kind: 'demonstration',
+      procedure_key: 'NEW',
+      definition: '{"key":"NEW"}',
+      evidence: '{"source":"experiences","madeWith":"rules"}',
+      evidence_hash: 'a'.repeat(64),
+      created_by: '{}',
+    })
+    .execute()
+  await kysely
+    .insertInto('proposal_sources')
+    .values({ ...own, proposal_id: 'prp', source_id: 'exp' })
+    .execute()
   // Only erasure writes these.
   await db.asOwner(tenant, async (client) => {
     await client.query(`INSERT INTO erased_records VALUES ($1, $2, '{}', now(), 'era', 'aud')`, [
@@ -452,6 +485,11 @@ async function fill(tenant: string): Promise<void> {
     ])
     await client.query(`INSERT INTO erased_tickets VALUES ($1, 'esc', 'era', now())`, [tenant])
   })
+  // That has taken the vectors of the ticket.
+  await kysely
+    .insertInto('ticket_embeddings')
+    .values({ ...own, model: 'fake', escalation_id: 'esc', text_hash: 'h', embedding: '[1,0]' })
+    .execute()
 }
 
 describe.each(['application', 'owner'] as const)(
@@ -592,6 +630,7 @@ describe('every table', () => {
       const others = rows.filter((row) => row.owner !== databaseRoles.owner)
 
       const crossing = [
+        'changed_executions',
         'claim_executions',
         'claim_webhook_deliveries',
         'count_unattended',

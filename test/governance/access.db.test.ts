@@ -30,6 +30,10 @@ const acts = {
   'read lessons': ['agent', 'admin', 'auditor'],
   'write lessons by hand': ['admin'],
   'take lessons away': ['admin', 'auditor'],
+  'read proposals': ['author', 'approver', 'admin', 'auditor'],
+  'propose playbooks': ['agent', 'author', 'admin'],
+  'propose improvements': ['agent', 'author', 'approver', 'admin'],
+  'decide on proposals': ['author', 'approver', 'admin'],
 } as const satisfies Record<string, readonly Role[]>
 
 const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
@@ -63,6 +67,8 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   getEscalation: 'read executions',
   getExecution: 'read executions',
   getInsights: 'read figures',
+  getTrackRecord: 'read figures',
+  recordExecution: 'run playbooks, and work on what waits for a person',
   getProcedure: 'read procedures and their history',
   getRetention: 'keys, settings, tools',
   getStats: 'read figures',
@@ -128,6 +134,14 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   removeLesson: 'write lessons by hand',
   importLessons: 'write lessons by hand',
   exportLessons: 'take lessons away',
+  proposeProcedure: 'propose playbooks',
+  proposeImprovement: 'propose improvements',
+  listProposals: 'read proposals',
+  getProposal: 'read proposals',
+  acceptProposal: 'decide on proposals',
+  dismissProposal: 'decide on proposals',
+  listGaps: 'read proposals',
+  proposeFromGap: 'decide on proposals',
 }
 
 /** The code of what it failed with, or `done`. */

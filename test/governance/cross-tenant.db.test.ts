@@ -109,6 +109,13 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   ],
   listBacktests: (n) => [draft(n), { ...draft(n), cursor: n.backtestId }],
   getInsights: (n) => [{ procedureKey: n.procedureKey }, first(n)],
+  recordExecution: (n) => [
+    {
+      ...{ versionId: n.versionId, success: true, durationMs: 1 },
+      idempotencyKey: n.idempotencyKey,
+    },
+  ],
+  getTrackRecord: (n) => [{ procedureKey: n.procedureKey }, first(n)],
   setCalendar: () => [],
   startExecution: (n) => [
     { procedureKey: n.procedureKey, idempotencyKey: n.idempotencyKey },
@@ -206,6 +213,21 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
     { taskTag: n.taskTag, lessons: [], replace: true },
   ],
   exportLessons: (n) => [{ taskTag: n.taskTag }],
+  proposeProcedure: (n) => [
+    { experienceIds: [n.experienceId] },
+    { situation: 'An account', agentIds: [n.agentId] },
+    {
+      ...{ situation: 'An account', actions: [{ tool: 'look' }], customerId: n.customerId },
+      ...{ key: `${n.procedureKey}_LEARNED` },
+    },
+  ],
+  proposeImprovement: (n) => [{ ...first(n), feedback: reason }],
+  listProposals: (n) => [{ cursor: n.proposalId }, { procedureKey: n.procedureKey }],
+  getProposal: (n) => [{ proposalId: n.proposalId }],
+  acceptProposal: (n) => [{ proposalId: n.proposalId }],
+  dismissProposal: (n) => [{ proposalId: n.proposalId, reason }],
+  listGaps: () => [{}, { dismissed: true, limit: 200 }],
+  proposeFromGap: (n) => [{ escalationId: n.escalationId }],
 }
 
 /** Operations that write nothing, or nothing but that they were asked. */

@@ -115,7 +115,7 @@ describe('what is offered', () => {
   it.each([
     [['agent'], agentTools.length],
     [['admin'], agentTools.length],
-    [['auditor'], agentTools.length - 8],
+    [['auditor'], agentTools.length - 9],
     [[], 0],
   ] as const)('is for %j what these roles may call', async (own, length) => {
     const client = await as(principalOf('someone', own as readonly Role[]))

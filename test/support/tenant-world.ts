@@ -5,6 +5,7 @@ import { ToolFailed } from '../../src/domain/tool.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { approveAndActivate } from './audited.ts'
 import { callerOf } from './caller.ts'
+import { plainEvidence, proposePlain } from './proposals.ts'
 
 /** What a tenant's things are called: all that a caller could name. */
 export interface Names {
@@ -14,6 +15,8 @@ export interface Names {
   readonly stoppedKey: string
   /** What its pattern says. */
   readonly phrase: string
+  /** Of version 1, which is active. */
+  readonly versionId: string
   readonly executionId: string
   /** One that waits for an answer at `ask`, and one that waits for a yes at `agree`. */
   readonly askingId: string
@@ -30,6 +33,7 @@ export interface Names {
   readonly webhookId: string
   readonly deliveryId: string
   readonly experienceId: string
+  readonly proposalId: string
   readonly agentId: string
   readonly sessionId: string
   readonly taskTag: string
@@ -132,16 +136,24 @@ export async function buildWorld(app: AppContext, tenantId: string, mark: string
     actionSequence: [{ tool: 'look' }],
     ...{ outcome: mark, outcomeType: 'success', score: 0.9 },
   })
+  const { proposalId } = await proposePlain(
+    app,
+    `${mark}_PROPOSED`,
+    { evidence: plainEvidence({ experienceIds: [experience.id], situation: mark }) },
+    caller,
+  )
+  const { version } = await operations.getProcedure.invoke(app, caller, { procedureKey })
   const { items } = await operations.listEscalations.invoke(app, caller, {})
   const [escalation] = items
   if (escalation === undefined) throw new Error('the run that fails has escalated')
   return {
+    versionId: version.versionId,
     ...{ procedureKey, stoppedKey: `${mark}_STOPPED`, phrase, executionId, askingId, agreeingId },
     ...{ escalationId: escalation.id, backtestId, scheduleId, principalId, keyId },
     ...{ customerId: `${mark}-customer`, ticketId: `${mark}-ticket` },
     ...{ idempotencyKey: `${mark}-start-RESOLVES`, requester: `${mark}-root` },
     ...{ webhookId, deliveryId },
-    ...{ experienceId: experience.id, agentId, sessionId },
+    ...{ experienceId: experience.id, agentId, sessionId, proposalId },
     ...{ taskTag, lessonId, showingId: showingId ?? '' },
   }
 }
@@ -157,6 +169,7 @@ export function neverNamed(names: Names, mark: string): Names {
     procedureKey: behind(names.procedureKey),
     stoppedKey: behind(names.stoppedKey),
     phrase: behind(names.phrase),
+    versionId: behind(names.versionId),
     executionId: behind(names.executionId),
     askingId: behind(names.askingId),
     agreeingId: behind(names.agreeingId),
@@ -172,6 +185,7 @@ export function neverNamed(names: Names, mark: string): Names {
     webhookId: behind(names.webhookId),
     deliveryId: behind(names.deliveryId),
     experienceId: behind(names.experienceId),
+    proposalId: behind(names.proposalId),
     agentId: behind(names.agentId),
     sessionId: behind(names.sessionId),
     taskTag: behind(names.taskTag),

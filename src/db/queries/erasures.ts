@@ -166,6 +166,17 @@ export async function countExperiencesOf(db: Db, subject: ErasureSubject): Promi
   return Number(n)
 }
 
+/** Whether proposals have words of the customer, or are as old. */
+export async function hasProposalsOf(db: Db, subject: ErasureSubject): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    SELECT ${
+      'customerId' in subject
+        ? sql`EXISTS (SELECT FROM proposal_sources WHERE customer_id = ${subject.customerId})`
+        : sql`EXISTS (SELECT FROM proposals WHERE erased_at IS NULL AND created_at < ${subject.endedBefore})`
+    } AS found`.execute(db)
+  return rows[0]?.found ?? false
+}
+
 /** How many runs, tickets and experiences that name the customer an erasure would erase. It looks at all runs. */
 export async function countErasable(
   db: Db,

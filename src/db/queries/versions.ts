@@ -36,6 +36,8 @@ export interface ProcedureVersion extends VersionListItem {
   readonly authorIds: readonly string[]
   /** What it went live with; null for a draft, and where no approval was needed. */
   readonly approvalDigest: string | null
+  /** The proposal that it was made of; null where a person wrote it. */
+  readonly proposalId: Id<'proposal'> | null
 }
 
 /** What saving a draft stores of it. */
@@ -78,6 +80,7 @@ const versionColumns = [
   'created_at',
   'updated_at',
   'review_by',
+  'proposal_id',
 ] as const
 
 export async function findVersion(
@@ -187,6 +190,7 @@ export async function insertVersion(
       readonly authorIds?: readonly string[]
       readonly at: Date
       readonly basedOn?: Id<'version'>
+      readonly proposalId?: Id<'proposal'>
     },
 ): Promise<void> {
   const author = canonicalJson(version.author)
@@ -201,6 +205,7 @@ export async function insertVersion(
       ...textColumns(version),
       author_ids: [...(version.authorIds ?? [version.author.id])],
       based_on_version_id: version.basedOn ?? null,
+      proposal_id: version.proposalId ?? null,
       created_by: author,
       created_at: version.at,
       updated_by: author,
@@ -396,5 +401,6 @@ function toVersion(
     purpose: row.purpose,
     authorIds: row.author_ids,
     approvalDigest: row.approval_digest,
+    proposalId: row.proposal_id as Id<'proposal'> | null,
   }
 }

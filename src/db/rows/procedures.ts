@@ -50,6 +50,8 @@ export interface ProcedureVersionsTable {
   scenarios_source: Nullable<string>
   /** When a person is to look whether it still holds, set at any time; null for never. */
   review_by: Nullable<Date>
+  /** The proposal that it was made of, told when it was made; null where a person wrote it. */
+  proposal_id: Nullable<string>
   procedure_key: GeneratedAlways<string>
   name: GeneratedAlways<string>
   description: GeneratedAlways<string>

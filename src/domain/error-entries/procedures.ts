@@ -25,6 +25,16 @@ export const procedures = {
     (d) =>
       `${d.procedureKey} has no version ${d.versionNumber ?? ''}. It has ${d.known.length === 0 ? 'none' : d.known.join(', ')}.`,
   ),
+  VERSION_UNKNOWN: define<{ versionId: string }>(
+    'not_found',
+    (d) =>
+      `There is no version with the id ${d.versionId}. 'stepwarden procedures show KEY --json' has the ids of those that there are.`,
+  ),
+  VERSION_NEVER_SERVED: define<{ procedureKey: string; versionNumber: number }>(
+    'conflict',
+    (d) =>
+      `Version ${d.versionNumber} of ${d.procedureKey} is a draft and has never served, and may still change. Record runs of a version that is active, or was.`,
+  ),
   VERSION_NOT_DRAFT: define<{ status: string; wanted: string }>(
     'conflict',
     (d) =>
