@@ -55,13 +55,10 @@ interface Answer {
 async function answerSet(app: AppContext, folder: string, set: string): Promise<Answer[]> {
   const caller = await addTenant(app, set)
   for (const procedure of readProcedures(folder, set)) {
-    const { issue_patterns: issuePatterns, name, category, description } = procedure
-    const key = keyOf(procedure.key)
-    const steps = [{ key: 'note', action: 'Note it', compute: { noted: 'true' } }]
-    const definition = { key, name, category, description, issuePatterns, steps }
+    const definition = definitionOf(procedure)
     await operations.createProcedure.invoke(app, caller, { definition })
     await operations.activateVersion.invoke(app, caller, {
-      procedureKey: key,
+      procedureKey: definition.key,
       versionNumber: 1,
       seenActive: null,
     })

@@ -33,6 +33,13 @@ export function keyOf(key: string): string {
     .toUpperCase()
 }
 
+/** What is made of a procedure: one step, which does nothing. */
+export function definitionOf(procedure: CaseProcedure) {
+  const { name, category, description, issue_patterns: issuePatterns } = procedure
+  const steps = [{ key: 'note', action: 'Note it', compute: { noted: 'true' } }]
+  return { key: keyOf(procedure.key), name, category, description, issuePatterns, steps }
+}
+
 export function readProcedures(folder: string, set: string): readonly CaseProcedure[] {
   return readLines(join(folder, `${set}.procedures.jsonl`))
 }

@@ -1,9 +1,18 @@
 import type { AppContext } from '../../src/context.ts'
 import { sha256 } from '../../src/domain/canonical.ts'
+import { buildSummary } from '../../src/domain/summary.ts'
 import type { Caller } from '../../src/operations/define.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { type CalibrationSample, calibrate, measure } from '../../src/search/calibrate.ts'
-import { addTenant, type CaseProcedure, keyOf, readProcedures, readQueries, sets } from './cases.ts'
+import {
+  addTenant,
+  type CaseProcedure,
+  definitionOf,
+  keyOf,
+  readProcedures,
+  readQueries,
+  sets,
+} from './cases.ts'
 
 const atOnce = 64
 
@@ -12,9 +21,7 @@ const atOnce = 64
  * texts by itself, as customers write them.
  */
 const forms = {
-  purpose: ({ name, description, category, issue_patterns: patterns }: CaseProcedure) => [
-    [name, description, category, ...patterns].join('\n'),
-  ],
+  purpose: (procedure: CaseProcedure) => [buildSummary(definitionOf(procedure)).purpose],
   messages: ({ description, issue_patterns: patterns }: CaseProcedure) => [
     description,
     ...patterns,

@@ -23,7 +23,7 @@ const followedModel = 'text-embedding-3-small'
 
 /** The similarity with the best F1 where situations are messages: docs/experiences.md says how it was measured. */
 const measuredMinSimilarities: ReadonlyMap<string, number> = new Map([
-  ['use-ngram-1024-v1', 0.45],
+  ['use-ngram-1024-v1', 0.5],
   ['ngram-512-v1', 0.43],
 ])
 
