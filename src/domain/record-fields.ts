@@ -247,6 +247,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   backtest_runs: 'a reckoning that can be made again',
   coverage_gaps: 'nothing ran',
   ticket_embeddings: 'made from the tickets',
+  outside_executions: 'what others told of runs made elsewhere: no run of this record',
   workers: 'of no lasting meaning',
   experiences: 'what agents have learned: nothing that was approved or run follows from it',
   experience_embeddings: 'made from the experiences',
