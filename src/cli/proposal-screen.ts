@@ -104,9 +104,9 @@ function evidenceLines(terminal: Terminal, evidence: Evidence): readonly string[
 }
 
 function guardText({ text, stepKey, runs, why }: Evidence['guards'][number]): string {
-  if (why === 'runs_differ') return `${stepKey} only when ${text}, as in ${countText(runs, 'run')}`
+  if (why === 'runs_differ') return `${text}: only then ${stepKey}, as in ${countText(runs, 'run')}`
   const met = why === 'failures' ? `as in ${countText(runs, 'failure')}` : 'which no run has met'
-  return `to a person when ${text}, ${met}`
+  return `${text}: to a person, ${met}`
 }
 
 function toolLines({ unknownTools = [], leftOutTools = [] }: Evidence): readonly string[] {

@@ -11,7 +11,7 @@ const definitionOf = (more: object = {}) =>
     ...more,
   })
 const rule = {
-  text: 'result of gateway is not duplicate_capture',
+  text: 'The result of gateway is not duplicate_capture',
   when: "steps.gateway.output.result != 'duplicate_capture'",
 }
 

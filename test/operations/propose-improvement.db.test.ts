@@ -78,7 +78,7 @@ describe('without a model', () => {
     expect(steps).toMatchObject(definition.steps.map(({ key: step }) => ({ key: step })))
     expect(escalationRules).toEqual([
       {
-        text: 'state of look is none of captured, captured_twice, refunded',
+        text: 'The state of look is none of captured, captured_twice, refunded',
         when: "!(steps.look.output.state in ['captured', 'captured_twice', 'refunded'])",
       },
     ])

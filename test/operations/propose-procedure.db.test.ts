@@ -42,7 +42,7 @@ describe('from experiences', () => {
       parameters: ['transactionId'],
       unknownTools: [],
     })
-    expect(proposed.guards).toContain('result of check_gateway is not duplicate_capture')
+    expect(proposed.guards).toContain('The result of check_gateway is not duplicate_capture')
     const proposal = await get(proposed.proposalId)
     expect(proposal.evidence).toMatchObject({
       source: 'experiences',
