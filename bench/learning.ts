@@ -4,10 +4,12 @@
  *   npm run bench:learning [-- --rows N] [-- --queries N] [-- --database NAME] [-- --json]
  *
  * A tenant has N experiences (default 20,000) of one agent, with vectors of 1,024 dimensions in clusters of fifty, the
- * clusters in 200 topics, and random scores. An HNSW index is made, and each query, near a random cluster, is answered by
+ * clusters in 200 topics, and random scores. An HNSW index is made with `--memory` (2GB; a million takes 5GB), and each query, near a random cluster, is answered by
  * the exact scan and by the index with the bound of `findByIndex`: `recallAt5` is what the index has found of what the scan
  * finds, `decided` the share of queries that the index decides at all; p50 and p95 are in milliseconds, without embedding
  * the query.
+ *
+ * `--recording` measures instead what it costs the executor that runs record themselves, in `--pairs` pairs of rounds.
  *
  * TEST_DATABASE_URL names a PostgreSQL 15 or newer with pgvector 0.8, as a superuser; a database is made there and dropped.
  * `--database` keeps it, under a name of yours that begins with stepwarden_bench, and measures again on what it holds.
@@ -15,23 +17,28 @@
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
 import { openDatabase } from '../src/db/connect.ts'
-import { experienceIndexName } from '../src/db/queries/experience-indexes.ts'
+import { indexExperiences } from '../src/db/experience-index.ts'
 import { scanExperiences } from '../src/db/queries/experience-search.ts'
 import { findByIndex } from '../src/operations/find-experiences.ts'
-import { agentId, dimensions, fill, makeQueries, model } from './learning/fill.ts'
+import { agentId, fill, makeQueries, model } from './learning/fill.ts'
 import { keepDatabase } from './learning/keep-database.ts'
+import { measureRecording } from './learning/recording.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
 const asked = { minSimilarity: 0.39, topK: 5 }
 
-async function makeIndex(admin: pg.Client): Promise<number> {
-  const began = performance.now()
-  await admin.query(`SET maintenance_work_mem = '5GB'`)
-  await admin.query(
-    `CREATE INDEX IF NOT EXISTS ${experienceIndexName(model)} ON experience_embeddings
-     USING hnsw ((embedding::halfvec(${dimensions})) halfvec_cosine_ops) WHERE model = '${model}'`,
+/** As `stepwarden experiences index` does it; 0 seconds of one that is there. */
+async function makeIndex(
+  url: string,
+  memory: string,
+  tell: (line: string) => void,
+): Promise<number> {
+  const [made] = await indexExperiences(
+    { url },
+    { model, anyway: true, memory },
+    { tell: () => {}, warn: tell },
   )
-  return Math.round((performance.now() - began) / 1_000)
+  return made?.seconds ?? 0
 }
 
 function at(times: readonly number[], share: number): number {
@@ -52,16 +59,24 @@ async function main(server: string): Promise<void> {
       rows: { type: 'string', default: '20000' },
       queries: { type: 'string', default: '100' },
       database: { type: 'string' },
+      recording: { type: 'boolean' },
+      memory: { type: 'string', default: '2GB' },
+      pairs: { type: 'string', default: '10' },
       json: { type: 'boolean' },
     },
   })
   const tell = (line: string) => console.error(`${new Date().toISOString()} ${line}`)
+  if (values.recording === true) {
+    const rounds = { pairs: Number(values.pairs), roundSeconds: 12 }
+    console.log(JSON.stringify(await measureRecording(server, rounds, tell), null, 2))
+    return
+  }
   await using scratch = await (values.database === undefined
     ? createScratchDatabase(server)
     : keepDatabase(server, values.database))
   if ((await countRows(scratch.admin)) === 0) await fill(scratch.admin, Number(values.rows), tell)
   tell('making the index')
-  const madeInSeconds = await makeIndex(scratch.admin)
+  const madeInSeconds = await makeIndex(scratch.url, values.memory, tell)
   tell(`made in ${madeInSeconds} s`)
   const queries = await makeQueries(scratch.admin, Number(values.queries))
   await using database = await openDatabase({ url: scratch.url, maxSilenceMs: 600_000 })

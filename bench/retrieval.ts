@@ -10,8 +10,11 @@
  *
  * `--calibrate` measures the thresholds instead: on each half of the messages, with the quality that they have on the
  * other half, and on all. `--model` takes the place of the offline model: `ngram-512-v1`.
+ *
+ * `--experiences` records the texts of the catalogue as experiences and looks the messages up among them, and measures
+ * from which similarity on they are told to be alike. `--repeats` measures from which similarity on two situations are
+ * taken to be one in other words.
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type AppContext, createContext } from '../src/context.ts'
@@ -23,26 +26,19 @@ import { operations } from '../src/operations/registry.ts'
 import { type CalibrationSample, calibrate, measure } from '../src/search/calibrate.ts'
 import type { Thresholds } from '../src/search/embedder.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
-
-const sets = ['banking77', 'clinc150', 'bitext'] as const
+import {
+  addTenant,
+  type CaseQuery,
+  keyOf,
+  readProcedures,
+  readQueries,
+  sets,
+} from './retrieval/cases.ts'
+import { experienceReport } from './retrieval/experiences.ts'
+import { repeatReport } from './retrieval/repeats.ts'
 
 /** As many searches at once as the embedder takes into a batch. */
 const searchesAtOnce = 64
-
-interface CaseProcedure {
-  readonly key: string
-  readonly name: string
-  readonly category: string
-  readonly description: string
-  readonly issue_patterns: readonly string[]
-}
-
-interface CaseQuery {
-  readonly id: string
-  readonly query: string
-  /** Null when no procedure is right. */
-  readonly expected: string | null
-}
 
 interface Answer {
   readonly query: CaseQuery
@@ -56,53 +52,24 @@ interface Answer {
   readonly lead: number
 }
 
-function readLines<T>(path: string): readonly T[] {
-  const lines = readFileSync(path, 'utf8').split('\n')
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as T)
-}
-
-/** `banking77.age_limit` → `AGE_LIMIT`: keys of procedures are written so. */
-function keyOf(key: string): string {
-  return key
-    .replace(/^[^.]*\./, '')
-    .replaceAll(/[^A-Za-z0-9]+/g, '_')
-    .toUpperCase()
-}
-
 async function answerSet(app: AppContext, folder: string, set: string): Promise<Answer[]> {
   const caller = await addTenant(app, set)
-  for (const procedure of readLines<CaseProcedure>(join(folder, `${set}.procedures.jsonl`))) {
-    const { issue_patterns: issuePatterns, name, category, description } = procedure
-    const key = keyOf(procedure.key)
-    const steps = [{ key: 'note', action: 'Note it', compute: { noted: 'true' } }]
-    const definition = { key, name, category, description, issuePatterns, steps }
+  for (const procedure of readProcedures(folder, set)) {
+    const definition = definitionOf(procedure)
     await operations.createProcedure.invoke(app, caller, { definition })
     await operations.activateVersion.invoke(app, caller, {
-      procedureKey: key,
+      procedureKey: definition.key,
       versionNumber: 1,
       seenActive: null,
     })
   }
-  const queries = readLines<CaseQuery>(join(folder, `${set}.queries.jsonl`))
+  const queries = readQueries(folder, set)
   const answers: Answer[] = []
   for (let start = 0; start < queries.length; start += searchesAtOnce) {
     const some = queries.slice(start, start + searchesAtOnce)
     answers.push(...(await Promise.all(some.map((query) => answer(app, caller, query)))))
   }
   return answers
-}
-
-async function addTenant(app: AppContext, id: string): Promise<Caller> {
-  const { kysely } = app.database.forTenant(id)
-  await kysely.insertInto('tenants').values({ id, name: id, created_at: new Date() }).execute()
-  const principal = {
-    id: 'bench',
-    kind: 'human',
-    roles: ['admin'],
-    groups: [],
-    tenantId: id,
-  } as const
-  return { principal, origin: 'library' }
 }
 
 async function answer(app: AppContext, caller: Caller, query: CaseQuery): Promise<Answer> {
@@ -202,6 +169,8 @@ async function main(folder: string): Promise<void> {
       json: { type: 'boolean' },
       calibrate: { type: 'boolean' },
       model: { type: 'string' },
+      experiences: { type: 'boolean' },
+      repeats: { type: 'boolean' },
     },
   })
   await using database = await openDatabase({ dataDir: memoryDataDir, requiredApprovals: 0 })
@@ -211,6 +180,11 @@ async function main(folder: string): Promise<void> {
     { tools: [], ...(values.model === ngramEmbedder.model && { embedder: ngramEmbedder }) },
   )
   console.error(`${app.embedders.offline.model}, on an embedded database; some minutes`)
+  if (values.experiences === true || values.repeats === true) {
+    const report = values.experiences === true ? experienceReport : repeatReport
+    console.log(JSON.stringify(await report(app, folder), null, 2))
+    return
+  }
   const bySet: Answer[][] = []
   for (const set of sets) bySet.push(await answerSet(app, folder, set))
 

@@ -18,7 +18,7 @@ import { createRateLimiter, type Rate } from './rate-limiter.ts'
 export interface Gate {
   /**
    * Runs `identify`, unless too many credentials from this address were refused of late: then one that this process has
-   * not seen let in is refused unread. What `identify` throws comes through; only `KEY_REFUSED` counts against the address.
+   * not seen let in is refused unread, but for a few tries of each key that is none of those. What `identify` throws comes through; only `KEY_REFUSED` counts against the address.
    *
    * @throws ServiceError `RATE_LIMITED` without having called `identify`.
    */
@@ -46,6 +46,8 @@ export interface GateOptions {
   readonly rateLimit: Rate | undefined
   /** Of credentials that are refused, from each address; default 20 at once and one every three seconds. */
   readonly refusals?: Rate
+  /** How many more keys from there are looked up then, that begin otherwise than those; default 100 and one a second. */
+  readonly strangers?: Rate
   /** Milliseconds that never go back; default those of this process. */
   readonly now?: () => number
 }
@@ -55,32 +57,54 @@ const maxKeys = 100_000
 
 const usualRefusals: Rate = { perSecond: 1 / 3, burst: 20 }
 
+/** A key that begins as none before it may be a good one: whoever guesses shares an address with others. */
+const usualStrangers: Rate = { perSecond: 1, burst: 100 }
+const triesOfOne: Rate = { perSecond: 1 / 60, burst: 3 }
+
 /** How many unknown credentials of one address may be looked up at once before any was refused: a whole office starts. */
 const maxAtOnce = 100
 
 export function createGate({
   rateLimit,
   refusals = usualRefusals,
+  strangers: strangersRate = usualStrangers,
   now = () => performance.now(),
 }: GateOptions): Gate {
   const requests = rateLimit && createRateLimiter({ rate: rateLimit, maxKeys, now })
   const failures = createRateLimiter({ rate: refusals, maxKeys, now })
+  const strangers = createRateLimiter({ rate: strangersRate, maxKeys, now })
+  const tries = createRateLimiter({ rate: triesOfOne, maxKeys, now })
   const known = createKnownCredentials()
   const underWay = new Map<string, number>()
 
   /** @throws ServiceError `RATE_LIMITED` when nothing unknown is looked up for this place now. */
-  const enter = (place: string): void => {
+  const enter = (place: string, credential: string): void => {
     const { allowed, remaining, retryAfterSeconds } = failures.peek(place)
     // Those under way may all be refused, so each of them has its place among those that may still be.
     const room = remaining < refusals.burst ? remaining : Math.max(maxAtOnce, refusals.burst)
     const count = underWay.get(place) ?? 0
-    if (!allowed || count >= room) {
+    if ((!allowed || count >= room) && !mayBeGood(place, credential, count)) {
       throw new ServiceError('RATE_LIMITED', {
         limited: 'address',
         retryAfterSeconds: Math.max(1, retryAfterSeconds),
       })
     }
     underWay.set(place, count + 1)
+  }
+
+  /** Whether the tries of others at this place say nothing of this one. */
+  const mayBeGood = (place: string, credential: string, count: number): boolean => {
+    const beginning = beginningOf(credential)
+    if (beginning === undefined || count >= maxAtOnce) return false
+    return strangers.peek(place).allowed && tries.peek(`${place} ${beginning}`).allowed
+  }
+
+  const refused = (place: string, credential: string): void => {
+    failures.take(place)
+    const beginning = beginningOf(credential)
+    if (beginning === undefined) return
+    strangers.take(place)
+    tries.take(`${place} ${beginning}`)
   }
 
   const leave = (place: string): void => {
@@ -93,7 +117,7 @@ export function createGate({
     async admit(address, credential, identify) {
       const place = networkOf(address)
       const isKnown = known.has(credential)
-      if (!isKnown) enter(place)
+      if (!isKnown) enter(place, credential)
       try {
         const principal = await identify()
         known.add(credential)
@@ -101,7 +125,7 @@ export function createGate({
       } catch (error) {
         if (isServiceError(error, 'KEY_REFUSED')) {
           known.forget(credential)
-          failures.take(place)
+          refused(place, credential)
         }
         throw error
       } finally {
@@ -123,6 +147,11 @@ export function createGate({
       })
     },
   }
+}
+
+/** The tenant and the first eight characters of the secret of what has the form of a key; it is shown to nobody. */
+function beginningOf(credential: string): string | undefined {
+  return /^sw_[a-z0-9-]{1,63}_[\w-]{8}(?=[\w-]{35}$)/.exec(credential)?.[0]
 }
 
 /** The headers of an answer to somebody who was let in, as draft-ietf-httpapi-ratelimit-headers-06 names them. */

@@ -12,6 +12,7 @@ import { escalationCommands } from './escalation-commands.ts'
 import { executionCommands } from './execution-commands.ts'
 import { experienceCommands } from './experience-commands.ts'
 import { exportProcedures } from './export-command.ts'
+import { gapCommands } from './gap-commands.ts'
 import { insights } from './insights-command.ts'
 import { lessonCommands } from './lesson-commands.ts'
 import { mcp } from './mcp-command.ts'
@@ -62,6 +63,7 @@ export const commands: readonly Command[] = [
   ...experienceCommands,
   ...lessonCommands,
   ...proposalCommands,
+  ...gapCommands,
   serve,
   worker,
   mcp,

@@ -12,7 +12,7 @@ import type { IndexedExperiences, Shell } from './shell.ts'
 const { comparedOneByOne, leastRecall } = indexLimits
 
 /** What finds more, and takes longer to build. */
-const finer = 'stepwarden experiences index --rebuild --links 32 --breadth 128'
+const finer = 'stepwarden experiences index --rebuild --links 64 --breadth 200'
 
 export const index: Command = {
   path: 'experiences index',
@@ -24,7 +24,7 @@ export const index: Command = {
     { usage: '--rebuild', text: 'build anew what is there; it serves until then' },
     { usage: '--anyway', text: `also where no tenant has more than ${comparedOneByOne}` },
     { usage: '--memory <SIZE>', text: 'what the server may take for it, such as 4GB' },
-    { usage: '--links <N>', text: 'links of a vector, 2 to 100 (default 16): more finds more' },
+    { usage: '--links <N>', text: 'links of a vector, 2 to 100 (default 32): more finds more' },
     {
       usage: '--breadth <N>',
       text: 'how far a vector looks for them, 4 to 1000, twice --links at least (default 64)',
@@ -110,9 +110,9 @@ function memoryOf(text: string | undefined): string | undefined {
 
 function graphOf(links: number | undefined, breadth: number | undefined) {
   if (links !== undefined && (links < 2 || links > 100)) {
-    throw usageError(`--links must be 2 to 100, found ${links}.`, 'Try 32.')
+    throw usageError(`--links must be 2 to 100, found ${links}.`, 'Try 64.')
   }
-  const least = Math.max(4, 2 * (links ?? 16))
+  const least = Math.max(4, 2 * (links ?? 32))
   if (breadth !== undefined && (breadth < least || breadth > 1_000)) {
     throw usageError(
       `--breadth must be ${least} to 1000, found ${breadth}.`,

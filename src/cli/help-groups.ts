@@ -26,7 +26,7 @@ const groups: readonly (readonly [heading: string, paths: readonly string[]])[] 
   ['Review them, and decide what serves', ['procedures']],
   ['Stop at once', ['procedures stop', 'procedures allow', 'tools']],
   ['See how it goes', ['insights', 'procedures record', 'stats']],
-  ['Learn from runs', ['experiences', 'lessons', 'proposals']],
+  ['Learn from runs', ['experiences', 'lessons', 'proposals', 'gaps']],
   ['Who may act', ['whoami', 'principals', 'keys', 'tenants']],
   ['Prove, and forget', ['audit', 'erase', 'retention']],
   [

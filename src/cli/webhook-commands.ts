@@ -140,6 +140,10 @@ const deliveries = operationCommand({
     ) + nextPageLine(terminal, nextCursor),
 })
 
+/** Nothing was sent when the command ends: the messages are due, no more. */
+const whoSends =
+  "'stepwarden serve' or 'worker' does that; 'stepwarden webhooks deliveries' shows what came of it."
+
 const replay: Command = {
   path: 'webhooks replay',
   summary: replayWebhook.summary,
@@ -163,7 +167,7 @@ const replay: Command = {
         )
       }
       const output = await shell.call(replayWebhookDelivery, { deliveryId: given.text('ID') })
-      return { output, screen: `${output.deliveryId} is sent once more.` }
+      return { output, screen: `${output.deliveryId} will be sent again. ${whoSends}` }
     }
     const output = await shell.call(replayWebhook, {
       webhookId: given.text('ID'),
@@ -171,7 +175,13 @@ const replay: Command = {
       until: given.instant('until'),
       status: given.find('status'),
     })
-    return { output, screen: `${countText(output.count, 'message')} sent once more.` }
+    return {
+      output,
+      screen:
+        output.count === 0
+          ? 'No message of that time has this status, so none will be sent again.'
+          : `${countText(output.count, 'message')} will be sent again. ${whoSends}`,
+    }
   },
 }
 

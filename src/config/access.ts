@@ -77,7 +77,7 @@ type Variables = z.infer<z.ZodObject<typeof accessVariables>>
 
 /** What is missing: of the variables that go together some are set and others not. */
 export function findAccessProblems(
-  variables: Variables,
+  variables: Readonly<Record<string, unknown>>,
 ): readonly { readonly path: string; readonly message: string }[] {
   const required = ['STEPWARDEN_OIDC_ISSUER', 'STEPWARDEN_OIDC_AUDIENCE'] as const
   const given = Object.entries(variables).find(

@@ -237,9 +237,52 @@ export function readModelOptions(
   }
 }
 
-function invalid({ issues }: z.ZodError): ServiceError {
-  const problems = issues.map(({ path, message }) => ({ path: path.join('.'), message }))
-  return new ServiceError('CONFIG_INVALID', { problems })
+function invalid(error: z.ZodError): ServiceError {
+  return new ServiceError('CONFIG_INVALID', { problems: problemsOf(error) })
+}
+
+function problemsOf(error: z.ZodError | undefined): readonly ConfigProblem[] {
+  return error?.issues.map(({ path, message }) => ({ path: path.join('.'), message })) ?? []
+}
+
+/** Models that do nothing without a key. */
+const keylessModels = ['STEPWARDEN_REFLECT_MODEL', 'STEPWARDEN_PROPOSE_MODEL'] as const
+
+type ConfigProblem = { readonly path: string; readonly message: string }
+
+/** What does not go together, whatever is wrong with each by itself: one start tells of all of it. */
+function findConflicts(
+  given: Readonly<Record<string, string | undefined>>,
+): readonly ConfigProblem[] {
+  const { STEPWARDEN_KEY: key = '', STEPWARDEN_TENANT: tenant } = given
+  const ofKey = tenantOfKey(key)
+  return [
+    ...(given.DATABASE_URL !== undefined && given.STEPWARDEN_DATA_DIR !== undefined
+      ? [
+          {
+            path: 'STEPWARDEN_DATA_DIR',
+            message:
+              'is set together with DATABASE_URL; unset one of them to say where the data is',
+          },
+        ]
+      : []),
+    ...(given.OPENAI_API_KEY === undefined ? keylessModels : [])
+      .filter((name) => given[name] !== undefined)
+      .map((path) => ({
+        path,
+        message:
+          'names a model of a server, and OPENAI_API_KEY is not set; set it as well, or leave both out',
+      })),
+    ...findAccessProblems(given),
+    ...(ofKey !== undefined && tenant !== undefined && ofKey !== tenant
+      ? [
+          {
+            path: 'STEPWARDEN_TENANT',
+            message: `is '${tenant}', and STEPWARDEN_KEY is a key of tenant '${ofKey}'; unset one of them`,
+          },
+        ]
+      : []),
+  ]
 }
 
 function isServerUrl(text: string): boolean {
@@ -261,47 +304,16 @@ export function readConfig(
     Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
   )
   const parsed = environment.safeParse(given, { error: requestWording })
-  if (!parsed.success) throw invalid(parsed.error)
+  const conflicts = findConflicts(given)
+  if (!parsed.success || conflicts.length > 0) {
+    const problems = [...problemsOf(parsed.error), ...conflicts]
+    throw new ServiceError('CONFIG_INVALID', { problems })
+  }
   const { DATABASE_URL, STEPWARDEN_DATA_DIR, STEPWARDEN_CONFIG, OPENAI_API_KEY, ...rest } =
     parsed.data
-  if (DATABASE_URL !== undefined && STEPWARDEN_DATA_DIR !== undefined) {
-    throw new ServiceError('CONFIG_INVALID', {
-      problems: [
-        {
-          path: 'STEPWARDEN_DATA_DIR',
-          message: 'is set together with DATABASE_URL; unset one of them to say where the data is',
-        },
-      ],
-    })
-  }
-  const keyless = ['STEPWARDEN_REFLECT_MODEL', 'STEPWARDEN_PROPOSE_MODEL'] as const
-  const needKey = keyless.filter((name) => rest[name] !== undefined)
-  if (needKey.length > 0 && OPENAI_API_KEY === undefined) {
-    throw new ServiceError('CONFIG_INVALID', {
-      problems: needKey.map((path) => ({
-        path,
-        message:
-          'names a model of a server, and OPENAI_API_KEY is not set; set it as well, or leave both out',
-      })),
-    })
-  }
-  const accessProblems = findAccessProblems(rest)
-  if (accessProblems.length > 0) {
-    throw new ServiceError('CONFIG_INVALID', { problems: accessProblems })
-  }
   const key = rest.STEPWARDEN_KEY
   const ofKey = key === undefined ? undefined : tenantOfKey(key)
   const tenantId = rest.STEPWARDEN_TENANT ?? ofKey ?? 'default'
-  if (ofKey !== undefined && ofKey !== tenantId) {
-    throw new ServiceError('CONFIG_INVALID', {
-      problems: [
-        {
-          path: 'STEPWARDEN_TENANT',
-          message: `is '${tenantId}', and STEPWARDEN_KEY is a key of tenant '${ofKey}'; unset one of them`,
-        },
-      ],
-    })
-  }
   const requiredApprovals = rest.STEPWARDEN_REQUIRED_APPROVALS
   const absolute = (path: string): string =>
     isAbsolute(path) ? path : resolve(workingDirectory, path)

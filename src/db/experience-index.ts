@@ -6,6 +6,13 @@ import { databaseName, explainDatabaseError } from './database-errors.ts'
 import { experienceIndexName } from './queries/experience-indexes.ts'
 import { comparedOneByOne } from './queries/experience-search.ts'
 
+/**
+ * pgvector's own default for links is 16. Where many situations are nearly the same, all of these lead from one of them to
+ * another, and nothing leads to them: of a million in clusters of fifty such an index has found .80 to .91, however far it
+ * was followed.
+ */
+const graph = { links: 32, breadth: 64 } as const
+
 /** What an HNSW index of pgvector takes: halfvec, as it is off by less than what is told apart here. */
 const maxDimensions = 4_000
 const lookEveryMs = 1_000
@@ -19,9 +26,9 @@ export interface IndexOptions {
   readonly rebuild?: boolean
   /** What the build may take, as PostgreSQL writes it: `4GB`. */
   readonly memory?: string | undefined
-  /** pgvector's `m`, 2 to 100. */
+  /** pgvector's `m`, 2 to 100; default 32, or what an index has that is built anew. */
   readonly links?: number | undefined
-  /** pgvector's `ef_construction`, 4 to 1,000, and twice `links` at least. */
+  /** pgvector's `ef_construction`, 4 to 1,000, and twice `links` at least; default 64, or what it has. */
   readonly breadth?: number | undefined
 }
 
@@ -159,24 +166,22 @@ async function build(
   for (const left of await listUnfinished(own, name)) {
     await sql`DROP INDEX ${beside} ${sql.table(`public.${left}`)}`.execute(own)
   }
-  const parameters = [
-    ...(links === undefined ? [] : [sql`m = ${sql.lit(links)}`]),
-    ...(breadth === undefined ? [] : [sql`ef_construction = ${sql.lit(breadth)}`]),
-  ]
   if (await isThere(own, name)) {
     if (rebuild !== true) return 'there'
     const index = sql.table(`public.${name}`)
-    if (parameters.length > 0) {
-      await sql`ALTER INDEX ${index} SET (${sql.join(parameters)})`.execute(own)
-    }
+    const changed = [
+      ...(links === undefined ? [] : [sql`m = ${sql.lit(links)}`]),
+      ...(breadth === undefined ? [] : [sql`ef_construction = ${sql.lit(breadth)}`]),
+    ]
+    if (changed.length > 0) await sql`ALTER INDEX ${index} SET (${sql.join(changed)})`.execute(own)
     await sql`REINDEX INDEX ${beside} ${index}`.execute(own)
     return 'rebuilt'
   }
-  const withParameters = parameters.length === 0 ? sql`` : sql`WITH (${sql.join(parameters)})`
   await sql`
     CREATE INDEX ${beside} ${sql.id(name)} ON public.experience_embeddings
     USING hnsw ((embedding::public.halfvec(${sql.lit(dimensions)})) public.halfvec_cosine_ops)
-    ${withParameters} WHERE model = ${sql.lit(model)}`.execute(own)
+    WITH (m = ${sql.lit(links ?? graph.links)}, ef_construction = ${sql.lit(breadth ?? graph.breadth)})
+    WHERE model = ${sql.lit(model)}`.execute(own)
   return 'made'
 }
 

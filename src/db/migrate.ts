@@ -34,6 +34,8 @@ import * as figures from '../../migrations/0032-figures.ts'
 import * as proposals from '../../migrations/0033-proposals.ts'
 import * as outsideExecutions from '../../migrations/0034-outside-executions.ts'
 import * as experienceIndexes from '../../migrations/0035-experience-indexes.ts'
+import * as watchedRuns from '../../migrations/0036-watched-runs.ts'
+import * as ticketVectors from '../../migrations/0037-ticket-vectors.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { databaseRoles, prepareDatabase } from './roles.ts'
 import { compareVersions, serviceVersion } from './service-version.ts'
@@ -84,6 +86,8 @@ export const migrations: ReadonlyMap<string, Migration> = new Map(
     '0033-proposals': proposals,
     '0034-outside-executions': outsideExecutions,
     '0035-experience-indexes': experienceIndexes,
+    '0036-watched-runs': watchedRuns,
+    '0037-ticket-vectors': ticketVectors,
   }),
 )
 

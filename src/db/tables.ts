@@ -52,6 +52,7 @@ import type {
   EmbeddingModelsTable,
   ExampleVectorsTable,
   LiteralPatternsTable,
+  TicketEmbeddingsTable,
   VersionEmbeddingsTable,
 } from './rows/search.ts'
 import type { WebhookDeliveriesTable, WebhookSecretsTable, WebhooksTable } from './rows/webhooks.ts'
@@ -90,6 +91,7 @@ export interface Tables {
   example_vectors: ExampleVectorsTable
   escalations: EscalationsTable
   coverage_gaps: CoverageGapsTable
+  ticket_embeddings: TicketEmbeddingsTable
   replies: RepliesTable
   backtests: BacktestsTable
   backtest_runs: BacktestRunsTable

@@ -246,6 +246,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   backtests: 'a reckoning that can be made again',
   backtest_runs: 'a reckoning that can be made again',
   coverage_gaps: 'nothing ran',
+  ticket_embeddings: 'made from the tickets',
   workers: 'of no lasting meaning',
   experiences: 'what agents have learned: nothing that was approved or run follows from it',
   experience_embeddings: 'made from the experiences',

@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../domain/errors.ts'
 import type { Caller } from '../operations/define.ts'
 import { operations } from '../operations/registry.ts'
+import { createRunWatcher, type WatchedRun } from '../operations/run-watcher.ts'
 import type { Door } from './door.ts'
-import { drained, passed } from './pauses.ts'
+import { drained } from './pauses.ts'
 import { eventsPath } from './routes.ts'
 import { eventsSince, isOver, type Run, readSeen, type Seen } from './run-events.ts'
 
@@ -14,8 +15,7 @@ export interface StreamLimits {
 }
 
 const usualLimits: StreamLimits = { all: 1_000, ofOne: 250 }
-/** How often the record is looked at: at first, and at most while nothing comes. */
-const [firstPollMs, longestPollMs] = [200, 2_000]
+/** After how long without an event the client hears that the stream is there, and it is looked who holds the key. */
 const beatMs = 15_000
 
 /**
@@ -28,8 +28,10 @@ export function addEventStreams(
   { all, ofOne }: StreamLimits = usualLimits,
 ): void {
   const open = new Map<AbortController, string>()
+  const watcher = createRunWatcher<Run>(door.app)
   server.addHook('preClose', async () => {
     for (const stream of open.keys()) stream.abort()
+    await watcher.close()
   })
   /** @throws ServiceError `STREAMS_EXHAUSTED` */
   const requireRoom = (holder: string): void => {
@@ -42,48 +44,65 @@ export function addEventStreams(
     const holder = `${tenantId} ${id}`
     const look = () => readRun(door, request)
     const seen = readSeen(request.headers['last-event-id'])
-    const run = await look()
-    if (seen !== undefined && isOver(run, seen)) return reply.code(204).send()
-    requireRoom(holder)
+    // Before it is read: what happens in between is found by the next look.
+    const watched = watcher.watch(tenantId, String(Object(request.params).executionId))
     const stream = new AbortController()
-    open.set(stream, holder)
-    request.raw.once('close', () => stream.abort())
-    reply.hijack()
-    reply.raw.writeHead(200, {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-      'x-content-type-options': 'nosniff',
-      'x-request-id': request.id,
-      ...corsHeaders(reply.getHeaders()),
-    })
-    reply.raw.write('retry: 2000\n\n')
+    let isBegun = false
     try {
-      await follow(run, seen, look, reply.raw, stream.signal)
+      const { turn } = watched
+      const run = await look()
+      if (seen !== undefined && isOver(run, seen)) return reply.code(204).send()
+      requireRoom(holder)
+      open.set(stream, holder)
+      request.raw.once('close', () => stream.abort())
+      begin(request, reply)
+      isBegun = true
+      await follow({ run, seen, turn }, reply.raw, stream.signal, {
+        watched,
+        look: () => watched.read(String(request.headers.authorization), look),
+        identify: () => door.identify(request),
+      })
     } catch (error) {
+      if (!isBegun) throw error
       // The client comes again with its Last-Event-ID, and is told what is wrong as any request is.
       door.app.log.info({ err: error, requestId: request.id }, 'an event stream has ended early')
     } finally {
+      watched.close()
       open.delete(stream)
-      reply.raw.end()
+      if (isBegun) reply.raw.end()
     }
   })
 }
 
+function begin(request: FastifyRequest, reply: FastifyReply): void {
+  reply.hijack()
+  reply.raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': request.id,
+    ...corsHeaders(reply.getHeaders()),
+  })
+  reply.raw.write('retry: 2000\n\n')
+}
+
+interface Source {
+  readonly watched: WatchedRun<Run>
+  readonly look: () => Promise<Run>
+  /** Fails once the key has lost its rights. */
+  readonly identify: () => Promise<unknown>
+}
+
 async function follow(
-  first: Run,
-  from: Seen | undefined,
-  look: () => Promise<Run>,
+  first: { readonly run: Run; readonly seen: Seen | undefined; readonly turn: number },
   out: NodeJS.WritableStream,
   signal: AbortSignal,
+  { watched, look, identify }: Source,
 ): Promise<void> {
-  let run = first
-  let seen = from
-  let pollMs = firstPollMs
-  let wroteAt = Date.now()
+  let { run, seen, turn } = first
   for (;;) {
-    const events = eventsSince(run, seen)
-    for (const { name, data, id, after } of events) {
+    for (const { name, data, id, after } of eventsSince(run, seen)) {
       seen = after
       const isTaken = out.write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
       // A client that does not read holds its own stream up, and not the memory of this process.
@@ -91,14 +110,14 @@ async function follow(
       if (signal.aborted) return
     }
     if (seen !== undefined && isOver(run, seen)) return
-    if (events.length > 0) [pollMs, wroteAt] = [firstPollMs, Date.now()]
-    else pollMs = Math.min(pollMs * 1.3, longestPollMs)
-    if (Date.now() - wroteAt >= beatMs) {
+    while (watched.turn === turn) {
+      await watched.after(turn, beatMs, signal)
+      if (signal.aborted) return
+      if (watched.turn > turn) break
+      await identify()
       out.write(': still there\n\n')
-      wroteAt = Date.now()
     }
-    await passed(pollMs, signal)
-    if (signal.aborted) return
+    turn = watched.turn
     run = await look()
   }
 }

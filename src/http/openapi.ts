@@ -239,6 +239,6 @@ function tagOf(path: string): (typeof tags)[number][0] {
   if (['search', 'resolve', 'executions', 'outside-executions', 'waiting-steps'].includes(noun))
     return 'executions'
   if (noun === 'escalations') return 'escalations'
-  if (/^(experience|lesson|proposal)/.test(noun)) return 'learning'
+  if (/^(experience|lesson|proposal|gap)/.test(noun)) return 'learning'
   return ['audit', 'erasures', 'retention'].includes(noun) ? 'audit' : 'settings'
 }

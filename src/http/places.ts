@@ -110,6 +110,8 @@ export const places: Readonly<Record<OperationName, string | readonly string[]>>
   getProposal: 'GET /proposals/{proposalId}',
   acceptProposal: 'POST /proposals/{proposalId}/accept',
   dismissProposal: 'POST /proposals/{proposalId}/dismiss',
+  listGaps: 'GET /gaps',
+  proposeFromGap: 'POST /gaps/{escalationId}/propose',
 
   listAuditEvents: 'GET /audit/events',
   verifyAudit: 'POST /audit/verify',

@@ -55,6 +55,36 @@ export function patternsOf(situations: readonly string[]): readonly string[] {
   return patterns
 }
 
+/**
+ * The words that more than half of the situations have, loose ones left out; where there is none, the two that most have,
+ * and at least two of them. Of as many the first by their letters; in the order in which the situation that has the most
+ * of them says them.
+ */
+export function commonWordsOf(situations: readonly string[], most: number): readonly string[] {
+  const worded = [...new Set(situations)].map((situation) =>
+    [...new Set(partsOf(situation).flatMap((part) => part.map(({ folded }) => folded)))].filter(
+      (word) => word.length > 2 && !looseWords.has(word),
+    ),
+  )
+  const counts = new Map<string, number>()
+  for (const word of worded.flat()) counts.set(word, (counts.get(word) ?? 0) + 1)
+  const shared = [...counts]
+    .filter(([, count]) => count > 1)
+    .sort(([aWord, a], [bWord, b]) => b - a || (aWord < bWord ? -1 : 1))
+  const frequent = shared.filter(([, count]) => count * 2 > worded.length)
+  const chosen = (frequent.length > 0 ? frequent.slice(0, most) : shared.slice(0, 2)).map(
+    ([word]) => word,
+  )
+  const orders = worded.map((words) => words.filter((word) => chosen.includes(word)))
+  const [longest = []] = orders.sort((a, b) => b.length - a.length)
+  return [...longest, ...chosen.filter((word) => !longest.includes(word))]
+}
+
+/** A text without what has a digit or an @ in it: ids, numbers and addresses are those of somebody. */
+export function withoutValues(text: string): string {
+  return text.replaceAll(value, '…')
+}
+
 function firstWords(situation: string): readonly string[] {
   const [part] = [...partsOf(situation)].sort((a, b) => b.length - a.length)
   const words = part?.slice(0, wordsOfOnly) ?? []

@@ -21,12 +21,19 @@ export const experienceTopK = { min: 1, max: 50, default: 5 } as const
 const commonMinSimilarity = 0.72
 const followedModel = 'text-embedding-3-small'
 
+/** The similarity with the best F1 where situations are messages: docs/experiences.md says how it was measured. */
+const measuredMinSimilarities: ReadonlyMap<string, number> = new Map([
+  ['use-ngram-1024-v1', 0.5],
+  ['ngram-512-v1', 0.43],
+])
+
 /**
- * The least similarity that is found, where a caller names none. `measured`: the one with the best F1 that was measured for
- * the model, as search has it.
+ * The least similarity that is found, where a caller names none. `ofSearch`: what was measured for search, which stands in
+ * for models that were never measured on situations.
  */
-export function defaultMinSimilarity(model: string, measured?: number): number {
-  return model === followedModel ? commonMinSimilarity : (measured ?? commonMinSimilarity)
+export function defaultMinSimilarity(model: string, ofSearch?: number): number {
+  if (model === followedModel) return commonMinSimilarity
+  return measuredMinSimilarities.get(model) ?? ofSearch ?? commonMinSimilarity
 }
 
 /**

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { findPrincipal, updatePrincipal } from '../db/queries/principals.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { defineAdministration } from './define.ts'
+import { keepingAdmin } from './keep-admin.ts'
 import {
   displayName,
   groupList,
@@ -30,7 +31,7 @@ export const changePrincipal = defineAdministration({
       },
     ),
   output: principalShape,
-  errors: ['PRINCIPAL_NOT_FOUND', 'PRINCIPAL_OF_ISSUER'],
+  errors: ['PRINCIPAL_NOT_FOUND', 'PRINCIPAL_OF_ISSUER', 'PRINCIPAL_LAST_ADMIN'],
   roles: ['admin'],
   async change({ app }, transaction, { principalId: id, disabled, ...input }) {
     const before = await findPrincipal(transaction, id)
@@ -39,12 +40,16 @@ export const changePrincipal = defineAdministration({
       throw new ServiceError('PRINCIPAL_OF_ISSUER', { principalId: id })
     }
     const since = before.disabledAt ?? new Date(app.clock.now())
-    const after = await updatePrincipal(transaction, id, {
-      ...(input.name !== undefined && { name: input.name }),
-      ...(input.roles && { roles: [...new Set(input.roles)].sort() }),
-      ...(input.groups && { groups: [...new Set(input.groups)].sort() }),
-      ...(disabled !== undefined && { disabledAt: disabled ? since : null }),
-    })
+    const write = () =>
+      updatePrincipal(transaction, id, {
+        ...(input.name !== undefined && { name: input.name }),
+        ...(input.roles && { roles: [...new Set(input.roles)].sort() }),
+        ...(input.groups && { groups: [...new Set(input.groups)].sort() }),
+        ...(disabled !== undefined && { disabledAt: disabled ? since : null }),
+      })
+    const mayTake = input.roles !== undefined || disabled === true
+    const at = new Date(app.clock.now())
+    const after = mayTake ? await keepingAdmin(transaction, id, at, write) : await write()
     if (after === undefined) throw new TypeError('a principal is never deleted')
     const output = toPrincipalOutput(after)
     const { name, roles, groups, disabledAt } = output

@@ -16,6 +16,7 @@ export type Read =
         | 'experiences.listed'
         | 'experiences.retrieved'
         | 'proposals.listed'
+        | 'gaps.listed'
       readonly entityKind: 'tenant'
     }
 

@@ -236,7 +236,7 @@ async function learn(
 }
 
 /** A key that nobody chose is never that of another playbook, which the draft would be the next version of. */
-async function freeKey({ db }: OperationContext, wanted: Json | undefined): Promise<string> {
+export async function freeKey({ db }: OperationContext, wanted: Json | undefined): Promise<string> {
   const taken = new Set(await listProcedureKeys(db.kysely))
   const first = String(wanted)
   let key = first

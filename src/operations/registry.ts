@@ -55,6 +55,7 @@ import { listBacktests } from './list-backtests.ts'
 import { listEscalations } from './list-escalations.ts'
 import { listExecutions } from './list-executions.ts'
 import { listExperiences } from './list-experiences.ts'
+import { listGaps } from './list-gaps.ts'
 import { listKeys } from './list-keys.ts'
 import { listLessons } from './list-lessons.ts'
 import { listPrincipals } from './list-principals.ts'
@@ -68,6 +69,7 @@ import { listWebhookDeliveries } from './list-webhook-deliveries.ts'
 import { listWebhooks } from './list-webhooks.ts'
 import { makeCheckpoint } from './make-checkpoint.ts'
 import { pauseExecution } from './pause-execution.ts'
+import { proposeFromGap } from './propose-from-gap.ts'
 import { proposeImprovement } from './propose-improvement.ts'
 import { proposeProcedure } from './propose-procedure.ts'
 import { pruneExperiences } from './prune-experiences.ts'
@@ -207,4 +209,6 @@ export const operations = {
   getProposal,
   acceptProposal,
   dismissProposal,
+  listGaps,
+  proposeFromGap,
 } as const

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { updateRevokedAt } from '../db/queries/principals.ts'
+import { findApiKey, updateRevokedAt } from '../db/queries/principals.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { type Id, isId } from '../domain/ids.ts'
 import { defineAdministration } from './define.ts'
+import { keepingAdmin } from './keep-admin.ts'
 import { keyShape, toKeyOutput } from './principal-output.ts'
 
 /** Takes a key back: the next call with it is refused. One that was taken back before stays as it was. */
@@ -16,11 +17,15 @@ export const revokeKey = defineAdministration({
     ),
   }),
   output: keyShape,
-  errors: ['KEY_NOT_FOUND'],
+  errors: ['KEY_NOT_FOUND', 'PRINCIPAL_LAST_ADMIN'],
   roles: ['admin'],
   async change({ app }, transaction, { keyId }) {
-    const key = await updateRevokedAt(transaction, keyId, new Date(app.clock.now()))
-    if (key === undefined) throw new ServiceError('KEY_NOT_FOUND', { keyId })
+    const known = await findApiKey(transaction, keyId)
+    if (known === undefined) throw new ServiceError('KEY_NOT_FOUND', { keyId })
+    const at = new Date(app.clock.now())
+    const revoke = () => updateRevokedAt(transaction, keyId, at)
+    const key = await keepingAdmin(transaction, known.principalId, at, revoke)
+    if (key === undefined) throw new TypeError('a key is never deleted')
     return {
       output: toKeyOutput(key),
       audit: [

@@ -111,6 +111,44 @@ describe('after twenty refused credentials, an address', () => {
   })
 })
 
+describe('a key from an address where others are guessed', () => {
+  /** A text that has the form of a key. */
+  const keyOf = (beginning: string) => `sw_default_${beginning.padEnd(43, 'x')}`
+
+  it('is looked up, where it begins as none of those', async () => {
+    const gate = gateOf()
+    await block(gate, office)
+
+    expect(await good(gate, office, keyOf('aaaaaaaa'))).toBe(ann)
+  })
+
+  it('is not, where one that begins so was refused three times', async () => {
+    const gate = gateOf()
+    await block(gate, office)
+    for (const end of ['1', '2', '3']) {
+      expect(await bad(gate, office, keyOf(`guessing${end}`))).toBe('KEY_REFUSED')
+    }
+
+    expect(await bad(gate, office, keyOf('guessing4'))).toBe('RATE_LIMITED')
+    await expect(good(gate, office, keyOf('guessing5'))).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+    })
+    expect(await good(gate, office, keyOf('honestly1'))).toBe(ann)
+    expect(await good(gate, '203.0.113.9', keyOf('guessing5'))).toBe(ann)
+  })
+
+  it('is not, where very many that begin otherwise were refused', async () => {
+    const gate = gateOf()
+    for (let i = 0; i < 100; i += 1) await bad(gate, office, keyOf(`key${i}`.padEnd(8, '0')))
+    const before = looked
+
+    expect(await bad(gate, office, keyOf('honestly'))).toBe('RATE_LIMITED')
+    expect(looked).toBe(before)
+    now += 1_000
+    expect(await good(gate, office, keyOf('honestly'))).toBe(ann)
+  })
+})
+
 describe('an address', () => {
   it('that is let in, or asks in vain for other reasons, is never stopped', async () => {
     const gate = gateOf()

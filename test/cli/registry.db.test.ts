@@ -191,6 +191,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['lessons', 'export', n.taskTag],
     input: { taskTag: n.taskTag },
   }),
+  listProposals: () => ({
+    words: ['proposals', 'list', '--status', 'all'],
+    input: { status: 'all' },
+  }),
+  getProposal: (n) => ({
+    words: ['proposals', 'show', n.proposalId],
+    input: { proposalId: n.proposalId },
+  }),
   getRetention: () => ({ words: ['retention', 'show'], input: {} }),
   listAuditEvents: (n) => ({
     words: ['audit', 'list', '--procedure', n.procedureKey],
@@ -377,6 +385,14 @@ const asked: Partial<Record<OperationName, Ask>> = {
     words: ['experiences', 'prune', '--dry-run', '--agent', n.agentId],
     input: { dryRun: true, agentId: n.agentId },
   }),
+  listGaps: () => ({
+    words: ['gaps', 'list', '--kind', 'escalated', '--dismissed', '--limit', '3'],
+    input: { kind: 'escalated', dismissed: true, limit: 3 },
+  }),
+  proposeFromGap: (n) => ({
+    words: ['gaps', 'propose', n.escalationId],
+    input: { escalationId: n.escalationId },
+  }),
   creditLessons: (n) => ({
     words: ['lessons', 'credit', n.showingId, '0.5'],
     input: { showingId: n.showingId, score: 0.5 },
@@ -401,6 +417,22 @@ const asked: Partial<Record<OperationName, Ask>> = {
   removeLesson: (n) => ({
     words: ['lessons', 'remove', n.lessonId],
     input: { lessonId: n.lessonId },
+  }),
+  proposeProcedure: (n) => ({
+    words: ['proposals', 'from-experiences', '--ids', n.experienceId],
+    input: { experienceIds: [n.experienceId] },
+  }),
+  proposeImprovement: (n) => ({
+    words: ['proposals', 'improve', n.procedureKey, '1', '--feedback', reason],
+    input: { procedureKey: n.procedureKey, versionNumber: 1, feedback: reason },
+  }),
+  acceptProposal: (n) => ({
+    words: ['proposals', 'accept', n.proposalId],
+    input: { proposalId: n.proposalId },
+  }),
+  dismissProposal: (n) => ({
+    words: ['proposals', 'dismiss', n.proposalId, '--reason', reason],
+    input: { proposalId: n.proposalId, reason },
   }),
   cancelExecution: (n) => ({
     words: ['executions', 'cancel', n.secondAskingId],
@@ -436,7 +468,11 @@ const refused: Partial<Record<OperationName, string>> = {
   cancelBacktest: 'BACKTEST_ENDED',
   calibrateEmbeddings: 'EXAMPLES_TOO_FEW',
   makeCheckpoint: 'CHECKPOINT_KEY_MISSING',
+  // One ticket alone is no playbook.
+  proposeFromGap: 'PROPOSAL_NOT_LEARNED',
   switchEmbeddings: 'EMBEDDING_MODEL_UNKNOWN',
+  proposeImprovement: 'PROPOSAL_NOT_LEARNED',
+  dismissProposal: 'PROPOSAL_NOT_OPEN',
 }
 
 /** No command answers with one of these alone. */

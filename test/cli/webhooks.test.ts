@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { answerWith, openReceiver } from '../support/receiver.ts'
+import { openShell } from './open-shell.ts'
 import { jsonValues, runCli, startCli, temporaryFolder } from './run-cli.ts'
 
 // Each process opens a database of its own, which takes seconds on a busy machine.
@@ -86,4 +87,14 @@ test('what cannot be reached, is not there, or lacks its time is refused', async
   expect(unknown.exitCode).toBe(2)
   expect(missing.exitCode).toBe(3)
   expect(timeless).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--since') })
+})
+
+test('a replay says that messages will be sent, by whom, and when there are none', async () => {
+  await using shell = openShell(join(temporaryFolder(), 'replays'))
+  const { output } = await shell.run('webhooks', 'add', 'https://hooks.example.com/replayed')
+  const id = String(output.webhookId)
+
+  const none = await shell.run('webhooks', 'replay', id, '--since', '2026-01-01')
+
+  expect(none.screen).toContain('none will be sent again')
 })

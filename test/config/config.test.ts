@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
+import { isServiceError } from '../../src/domain/errors.ts'
 
 const key = 'sk-very-secret-123'
 
@@ -157,3 +158,36 @@ describe('who may pass', () => {
     expect(() => readConfig(variables, '/')).toThrow(message)
   })
 })
+
+it('tells what does not go together beside what is wrong by itself, all at once', () => {
+  const wrong = {
+    STEPWARDEN_PORT: '99999',
+    DATABASE_URL: 'mysql://desk',
+    STEPWARDEN_DATA_DIR: 'data',
+    STEPWARDEN_REFLECT_MODEL: 'gpt-mini',
+    STEPWARDEN_OIDC_AUDIENCE: 'desk',
+    STEPWARDEN_KEY: `sw_acme_${'x'.repeat(43)}`,
+    STEPWARDEN_TENANT: 'other',
+  }
+
+  const problems = problemsOf(() => readConfig(wrong, '/'))
+
+  expect(problems.map(({ path }) => path).sort()).toEqual([
+    'DATABASE_URL',
+    'STEPWARDEN_DATA_DIR',
+    'STEPWARDEN_OIDC_ISSUER',
+    'STEPWARDEN_PORT',
+    'STEPWARDEN_REFLECT_MODEL',
+    'STEPWARDEN_TENANT',
+  ])
+})
+
+function problemsOf(read: () => unknown): readonly { readonly path: string }[] {
+  try {
+    read()
+  } catch (error) {
+    if (isServiceError(error, 'CONFIG_INVALID')) return error.details.problems
+    throw error
+  }
+  return []
+}

@@ -73,14 +73,22 @@ describe('the index of a model', () => {
   })
 
   it('is made anew where an interrupted build has left one that is not whole', async () => {
-    await asSuperuser(
-      `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'public.${name}'::regclass`,
-    )
+    // What a build anew leaves beside the one that it was to replace.
+    await asSuperuser(`CREATE INDEX ${name}_ccnew ON public.experience_embeddings (text_hash)`)
+    for (const left of [name, `${name}_ccnew`]) {
+      await asSuperuser(
+        `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'public.${left}'::regclass`,
+      )
+    }
     expect(await state()).toMatchObject({ state: 'unfinished' })
 
     expect(await make({ model: few, anyway: true })).toMatchObject([{ status: 'made' }])
 
     expect(await state()).toMatchObject({ state: 'whole' })
+    const { rows } = await db.asOwner('small', (client) =>
+      client.query('SELECT relname FROM pg_class WHERE starts_with(relname, $1)', [name]),
+    )
+    expect(rows).toEqual([{ relname: name }])
   })
 
   it('is built anew on request, with other links', async () => {

@@ -37,7 +37,8 @@ it('a build whose process has died leaves an index that is dropped, and made by 
     building.catch(() => {})
     await waits
     await sql`
-      SELECT pg_terminate_backend(pid) FROM pg_stat_progress_create_index`.execute(login.kysely)
+      SELECT pg_terminate_backend(pid) FROM pg_stat_progress_create_index
+      WHERE datname = current_database()`.execute(login.kysely)
     await expect(building).rejects.toThrow()
   })
   await built

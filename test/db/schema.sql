@@ -297,6 +297,7 @@ TABLE erased_records
   CREATE TRIGGER erased_records_forget_answers AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_answers()
   CREATE TRIGGER erased_records_forget_experiences AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_experience_of_run()
   CREATE TRIGGER erased_records_forget_proposals AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_proposals_of_erased()
+  CREATE TRIGGER erased_records_forget_vectors AFTER INSERT ON erased_records FOR EACH ROW EXECUTE FUNCTION forget_ticket_vectors()
   CREATE TRIGGER erased_records_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_records FOR EACH STATEMENT EXECUTE FUNCTION refuse('What was sealed never changes.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -310,6 +311,7 @@ TABLE erased_tickets
   CONSTRAINT erased_tickets_tenant_id_erasure_id_fkey FOREIGN KEY (tenant_id, erasure_id) REFERENCES erasures(tenant_id, id)
   CREATE TRIGGER erased_tickets_forget_answers AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_answers()
   CREATE TRIGGER erased_tickets_forget_proposals AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_proposals_of_erased()
+  CREATE TRIGGER erased_tickets_forget_vectors AFTER INSERT ON erased_tickets FOR EACH ROW EXECUTE FUNCTION forget_ticket_vectors()
   CREATE TRIGGER erased_tickets_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON erased_tickets FOR EACH STATEMENT EXECUTE FUNCTION refuse('That something was erased is never forgotten.')
   POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
   GRANT SELECT TO stepwarden_app
@@ -474,6 +476,8 @@ TABLE executions WITH (fillfactor=80)
   CREATE INDEX executions_due ON executions USING btree (wake_at) WHERE (status = 'waiting'::text)
   CREATE UNIQUE INDEX executions_idempotency ON executions USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)
   CREATE INDEX executions_in_progress ON executions USING btree (worker_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
+  CREATE INDEX executions_of_customer ON executions USING btree (tenant_id, customer_id, id) WHERE (customer_id IS NOT NULL)
+  CREATE INDEX executions_of_ticket ON executions USING btree (tenant_id, ticket_id, id) WHERE (ticket_id IS NOT NULL)
   CREATE INDEX executions_unclaimed ON executions USING btree (tenant_id, id) WHERE ((status = ANY (ARRAY['pending'::text, 'running'::text])) AND (worker_id IS NULL))
   CREATE TRIGGER executions_called_from AFTER UPDATE OF parent_id, parent_ordinal, root_id, call_path, calendar, pins ON executions FOR EACH ROW EXECUTE FUNCTION refuse('What an execution was started with never changes.')
   CREATE TRIGGER executions_changed AFTER UPDATE ON executions FOR EACH ROW EXECUTE FUNCTION guard_execution_change()
@@ -578,10 +582,12 @@ TABLE experiences WITH (fillfactor=90)
   repeat_count integer NOT NULL DEFAULT 0
   repeats_id text COLLATE "C"
   embedded_with text COLLATE "C" NOT NULL DEFAULT ''::text
+  echoes_id text COLLATE "C"
   CONSTRAINT experiences_action_sequence_check CHECK (((jsonb_array_length(action_sequence) >= 1) AND (jsonb_array_length(action_sequence) <= 1000)))
   CONSTRAINT experiences_agent_id_check CHECK ((agent_id <> ''::text))
   CONSTRAINT experiences_check CHECK ((repeats_id <> id))
   CONSTRAINT experiences_check1 CHECK (((agent_id = 'executor'::text) = (execution_id IS NOT NULL)))
+  CONSTRAINT experiences_echoes_other CHECK ((echoes_id <> id))
   CONSTRAINT experiences_outcome_type_check CHECK ((outcome_type = ANY (ARRAY['success'::text, 'partial_success'::text, 'failure'::text])))
   CONSTRAINT experiences_pkey PRIMARY KEY (tenant_id, id)
   CONSTRAINT experiences_repeat_count_check CHECK ((repeat_count >= 0))
@@ -594,8 +600,10 @@ TABLE experiences WITH (fillfactor=90)
   CREATE INDEX experiences_agent ON experiences USING btree (tenant_id, agent_id, id)
   CREATE INDEX experiences_approach ON experiences USING btree (tenant_id, agent_id, approach_hash, outcome_type, id) WHERE (repeats_id IS NULL)
   CREATE INDEX experiences_customer ON experiences USING btree (tenant_id, customer_id) WHERE (customer_id IS NOT NULL)
+  CREATE INDEX experiences_echoes ON experiences USING btree (tenant_id, echoes_id) WHERE (echoes_id IS NOT NULL)
   CREATE INDEX experiences_embedded ON experiences USING btree (tenant_id, embedded_with, id)
   CREATE UNIQUE INDEX experiences_execution ON experiences USING btree (tenant_id, execution_id) WHERE (execution_id IS NOT NULL)
+  CREATE INDEX experiences_recorder ON experiences USING btree (tenant_id, ((recorded_by ->> 'id'::text)), approach_hash, outcome_type, id) WHERE ((repeats_id IS NULL) AND (echoes_id IS NULL) AND (execution_id IS NULL))
   CREATE INDEX experiences_repeats ON experiences USING btree (tenant_id, repeats_id) WHERE (repeats_id IS NOT NULL)
   CREATE UNIQUE INDEX experiences_same ON experiences USING btree (tenant_id, agent_id, situation_hash, action_hash, outcome_type) WHERE (execution_id IS NULL)
   CREATE INDEX experiences_score ON experiences USING btree (tenant_id, score, id)
@@ -608,7 +616,7 @@ TABLE experiences WITH (fillfactor=90)
   GRANT DELETE TO stepwarden_app
   GRANT INSERT (tenant_id, id, agent_id, situation, situation_hash, action_sequence, action_hash, approach_hash, outcome, outcome_type, score, scored_by, tags, session_id, customer_id, execution_id, recorded_by, created_at) TO stepwarden_app
   GRANT SELECT TO stepwarden_app
-  GRANT UPDATE (use_count, last_used_at, repeat_count, repeats_id, embedded_with) TO stepwarden_app
+  GRANT UPDATE (use_count, last_used_at, repeat_count, repeats_id, embedded_with, echoes_id) TO stepwarden_app
   GRANT SELECT (tenant_id, id, embedded_with) TO stepwarden_system
 
 TABLE governance
@@ -1174,6 +1182,23 @@ TABLE tenants
   GRANT UPDATE (name, calendar, retention_days) TO stepwarden_app
   GRANT SELECT (id, retention_days) TO stepwarden_system
 
+TABLE ticket_embeddings
+  tenant_id text COLLATE "C" NOT NULL
+  model text COLLATE "C" NOT NULL
+  escalation_id text COLLATE "C" NOT NULL
+  text_hash text COLLATE "C" NOT NULL
+  embedding vector NOT NULL
+  dimensions integer NOT NULL GENERATED AS vector_dims(embedding)
+  CONSTRAINT ticket_embeddings_embedding_check CHECK (((vector_dims(embedding) >= 1) AND (vector_dims(embedding) <= 4096)))
+  CONSTRAINT ticket_embeddings_model_dimensions_fkey FOREIGN KEY (model, dimensions) REFERENCES embedding_models(name, dimensions)
+  CONSTRAINT ticket_embeddings_pkey PRIMARY KEY (tenant_id, model, escalation_id)
+  CONSTRAINT ticket_embeddings_tenant_id_escalation_id_fkey FOREIGN KEY (tenant_id, escalation_id) REFERENCES escalations(tenant_id, id)
+  CREATE INDEX ticket_embeddings_escalation ON ticket_embeddings USING btree (tenant_id, escalation_id)
+  CREATE TRIGGER ticket_embeddings_of_tickets BEFORE INSERT ON ticket_embeddings FOR EACH ROW EXECUTE FUNCTION guard_ticket_vector()
+  POLICY tenant_rows FOR ALL TO PUBLIC USING (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting)) WITH CHECK (tenant_id = ( SELECT current_setting('stepwarden.tenant'::text, true) AS current_setting))
+  GRANT INSERT TO stepwarden_app
+  GRANT SELECT TO stepwarden_app
+
 TABLE tool_contracts
   tenant_id text COLLATE "C" NOT NULL
   hash text COLLATE "C" NOT NULL
@@ -1367,6 +1392,19 @@ AS $function$
     END
     $function$
   OWNER stepwarden_owner
+
+FUNCTION public.changed_executions(tenant_ids text[], execution_ids text[], revisions bigint[])
+ RETURNS TABLE(tenant_id text, id text, revision bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+      SELECT e.tenant_id, e.id, e.revision
+      FROM unnest(tenant_ids, execution_ids, revisions) AS seen (tenant_id, id, revision)
+      JOIN public.executions e ON e.tenant_id = seen.tenant_id AND e.id = seen.id
+      WHERE e.revision IS DISTINCT FROM seen.revision
+    $function$
+  OWNER stepwarden_system GRANTED TO stepwarden_system, stepwarden_app
 
 FUNCTION public.check_activation()
  RETURNS trigger
@@ -1916,6 +1954,22 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.forget_ticket_vectors()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      erased CONSTANT jsonb := to_jsonb(NEW);
+    BEGIN
+      DELETE FROM public.ticket_embeddings v USING public.escalations x
+        WHERE v.tenant_id = NEW.tenant_id AND v.escalation_id = x.id AND x.tenant_id = NEW.tenant_id
+          AND (x.id = erased ->> 'escalation_id' OR x.execution_id = erased ->> 'execution_id');
+      RETURN NULL;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.guard_acceptance()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2392,6 +2446,23 @@ AS $function$
     $function$
   OWNER stepwarden_owner
 
+FUNCTION public.guard_ticket_vector()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    BEGIN
+      PERFORM FROM public.escalations x
+        WHERE x.tenant_id = NEW.tenant_id AND x.id = NEW.escalation_id AND x.ticket IS NOT NULL FOR KEY SHARE;
+      IF NOT FOUND THEN
+        PERFORM public.refuse_row('ticket_embeddings', 'ticket_embeddings_of_tickets', 'restrict_violation',
+          'A vector is kept of a ticket that is there.');
+      END IF;
+      RETURN NEW;
+    END
+    $function$
+  OWNER stepwarden_owner
+
 FUNCTION public.has_written(of_tenant text, who text, definition_hash text)
  RETURNS boolean
  LANGUAGE sql
@@ -2532,14 +2603,26 @@ FUNCTION public.pass_on_experience()
 AS $function$
     DECLARE
       next_id text;
+      next_echo text;
     BEGIN
       SELECT min(x.id) INTO next_id FROM public.experiences x
         WHERE x.tenant_id = OLD.tenant_id AND x.repeats_id = OLD.id;
       IF next_id IS NOT NULL THEN
         UPDATE public.experiences x
           SET repeats_id = CASE WHEN x.id = next_id THEN NULL ELSE next_id END,
+            echoes_id = CASE WHEN x.id = next_id THEN OLD.echoes_id ELSE x.echoes_id END,
             repeat_count = CASE WHEN x.id = next_id THEN x.repeat_count + OLD.repeat_count ELSE x.repeat_count END
           WHERE x.tenant_id = OLD.tenant_id AND x.repeats_id = OLD.id;
+        UPDATE public.experiences x SET echoes_id = next_id
+          WHERE x.tenant_id = OLD.tenant_id AND x.echoes_id = OLD.id;
+        RETURN NULL;
+      END IF;
+      SELECT min(x.id) INTO next_echo FROM public.experiences x
+        WHERE x.tenant_id = OLD.tenant_id AND x.echoes_id = OLD.id;
+      IF next_echo IS NOT NULL THEN
+        UPDATE public.experiences x
+          SET echoes_id = CASE WHEN x.id = next_echo THEN NULL ELSE next_echo END
+          WHERE x.tenant_id = OLD.tenant_id AND x.echoes_id = OLD.id;
       END IF;
       RETURN NULL;
     END

@@ -243,6 +243,7 @@ async function fill(tenant: string): Promise<void> {
       reason: '{"code":"no_procedure"}',
       queue: 'support',
       priority: 'normal',
+      ticket: '{}',
       opened_at: exampleAt,
     })
     .execute()
@@ -484,6 +485,11 @@ async function fill(tenant: string): Promise<void> {
     ])
     await client.query(`INSERT INTO erased_tickets VALUES ($1, 'esc', 'era', now())`, [tenant])
   })
+  // That has taken the vectors of the ticket.
+  await kysely
+    .insertInto('ticket_embeddings')
+    .values({ ...own, model: 'fake', escalation_id: 'esc', text_hash: 'h', embedding: '[1,0]' })
+    .execute()
 }
 
 describe.each(['application', 'owner'] as const)(
@@ -624,6 +630,7 @@ describe('every table', () => {
       const others = rows.filter((row) => row.owner !== databaseRoles.owner)
 
       const crossing = [
+        'changed_executions',
         'claim_executions',
         'claim_webhook_deliveries',
         'count_unattended',

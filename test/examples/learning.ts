@@ -14,11 +14,7 @@ const situation = 'A customer was charged twice'
 
 /** The agent works: each run is recorded, and what was found wrong with it, or worked, becomes a lesson. */
 export async function work(agent: Client, runs: readonly AgentRun[]): Promise<void> {
-  const recorder = createTaskRecorder({
-    recordExperience: (task) => agent.recordExperience(Object(task)),
-    curateLessons: (lesson) => agent.curateLessons(Object(lesson)),
-    taskTag: 'double_charge',
-  })
+  const recorder = createTaskRecorder(agent, { taskTag: 'double_charge' })
   for (const { situation: ticket, did, outcome, success, score, issues = [] } of runs) {
     recorder.beginTask(ticket)
     for (const { tool, input, outputSummary } of did) {

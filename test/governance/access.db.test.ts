@@ -140,6 +140,8 @@ const actOf: Readonly<Record<keyof typeof operations, keyof typeof acts>> = {
   getProposal: 'read proposals',
   acceptProposal: 'decide on proposals',
   dismissProposal: 'decide on proposals',
+  listGaps: 'read proposals',
+  proposeFromGap: 'decide on proposals',
 }
 
 /** The code of what it failed with, or `done`. */

@@ -218,8 +218,9 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
     { experienceIds: [n.experienceId] },
     { situation: 'An account', agentIds: [n.agentId] },
     {
-      ...{ situation: 'An account', actions: [{ tool: 'look' }], customerId: n.customerId },
-      ...{ key: `${n.procedureKey}_LEARNED` },
+      ...{ situation: 'An account', customerId: n.customerId },
+      actions: [{ tool: 'look', input: { of: n.customerId } }],
+      key: `${n.procedureKey}_LEARNED`,
     },
   ],
   proposeImprovement: (n) => [{ ...first(n), feedback: reason }],
@@ -227,6 +228,8 @@ const probes: Readonly<Record<OperationName, (n: Names) => readonly object[]>> =
   getProposal: (n) => [{ proposalId: n.proposalId }],
   acceptProposal: (n) => [{ proposalId: n.proposalId }],
   dismissProposal: (n) => [{ proposalId: n.proposalId, reason }],
+  listGaps: () => [{}, { dismissed: true, limit: 200 }],
+  proposeFromGap: (n) => [{ escalationId: n.escalationId }],
 }
 
 /** Operations that write nothing, or nothing but that they were asked. */

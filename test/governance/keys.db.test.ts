@@ -208,3 +208,42 @@ describe('principals', () => {
     expect(items[0]).not.toHaveProperty('key')
   })
 })
+
+describe('the last admin who can come in', () => {
+  const boss = callerOf('boss', ['admin'], 'alone')
+  const letIn = async (principalId: string) => {
+    await operations.createPrincipal.invoke(app, boss, { principalId, roles: ['admin'] })
+    return operations.createKey.invoke(app, boss, { principalId })
+  }
+  const last = { code: 'PRINCIPAL_LAST_ADMIN' }
+
+  it('is neither shut out nor deprived of the role or of the key, and somebody else is', async () => {
+    await db.addTenant('alone')
+    const first = await letIn('first')
+    const shutOut = { principalId: 'first', disabled: true }
+    const noRole = { principalId: 'first', roles: ['auditor'] }
+
+    for (const change of [shutOut, noRole]) {
+      await expect(operations.changePrincipal.invoke(app, boss, change)).rejects.toMatchObject(last)
+    }
+    const { keyId } = first
+    await expect(operations.revokeKey.invoke(app, boss, { keyId })).rejects.toMatchObject(last)
+    expect(await authenticate(app, first.key)).toMatchObject({ id: 'first', roles: ['admin'] })
+
+    const second = await letIn('second')
+    await operations.changePrincipal.invoke(app, boss, shutOut)
+    await expect(authenticate(app, first.key)).rejects.toMatchObject({ code: 'KEY_REFUSED' })
+    const lastKey = { keyId: second.keyId }
+    await expect(operations.revokeKey.invoke(app, boss, lastKey)).rejects.toMatchObject(last)
+  })
+
+  it('may be given another key, and then loses the old one', async () => {
+    const { keyId: old } = await letIn('third')
+    await operations.changePrincipal.invoke(app, boss, { principalId: 'second', disabled: true })
+    await operations.createKey.invoke(app, boss, { principalId: 'third' })
+
+    expect(await operations.revokeKey.invoke(app, boss, { keyId: old })).toMatchObject({
+      principalId: 'third',
+    })
+  })
+})

@@ -100,3 +100,30 @@ test('a schedule beside the deletion of its draft is made or refused', async () 
     }
   }
 })
+
+test('two admins who shut each other out at once leave one of them', async () => {
+  await db.addTenant('pair')
+  const of = (id: string) => callerOf(id, ['admin'], 'pair')
+  for (let round = 0; round < 10; round += 1) {
+    const pair = [`left-${round}`, `right-${round}`]
+    for (const principalId of pair) {
+      await operations.createPrincipal.invoke(app, of('root'), { principalId, roles: ['admin'] })
+      await operations.createKey.invoke(app, of('root'), { principalId })
+    }
+    // Whoever was left over before is none of these two.
+    const { items } = await operations.listPrincipals.invoke(app, of('root'), { limit: 200 })
+    for (const { principalId, disabledAt } of items) {
+      if (disabledAt !== null || pair.includes(principalId)) continue
+      await operations.changePrincipal.invoke(app, of('root'), { principalId, disabled: true })
+    }
+
+    const results = await Promise.allSettled(
+      pair.map((principalId) =>
+        operations.changePrincipal.invoke(app, of('root'), { principalId, disabled: true }),
+      ),
+    )
+
+    const refused = results.filter((result) => result.status === 'rejected')
+    expect(refused.map(({ reason }) => reason.code)).toEqual(['PRINCIPAL_LAST_ADMIN'])
+  }
+})

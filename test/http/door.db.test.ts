@@ -237,6 +237,21 @@ describe('what is no request of ours', () => {
     expect(method.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
+  it('says to whoever has the address alone where to go', async () => {
+    const { status, body } = await door.call('GET /')
+    const page = await door.call('GET /', { headers: { accept: 'text/html,*/*' } })
+
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ service: 'stepwarden', links: { docs: '/docs' } })
+    const { api: _api, mcp: _mcp, ...open } = body.links
+    for (const path of Object.values(open)) {
+      expect([path, (await door.call(`GET ${path}`)).status]).toEqual([path, 200])
+      expect(page.body).toContain(`href="${path}"`)
+    }
+    // Nothing in it is run or fetched.
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  })
+
   it('keeps the id of a request that has a good one', async () => {
     const given = await door.call('GET /v1/stats', { key, headers: { 'x-request-id': 'mine-7' } })
     expect(given.headers.get('x-request-id')).toBe('mine-7')

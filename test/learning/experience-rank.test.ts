@@ -33,6 +33,12 @@ describe('ranking', () => {
 
   it('takes .72 for text-embedding-3-small and what nobody has measured', () => {
     expect(defaultMinSimilarity('text-embedding-3-small')).toBe(0.72)
+    expect(defaultMinSimilarity('text-embedding-3-small', 0.5)).toBe(0.72)
+    expect(defaultMinSimilarity('another')).toBe(0.72)
+  })
+
+  it('takes what was measured on situations, and else what was measured for search', () => {
+    expect(defaultMinSimilarity('ngram-512-v1', 0.32)).toBe(0.43)
     expect(defaultMinSimilarity('another', 0.44)).toBe(0.44)
   })
 

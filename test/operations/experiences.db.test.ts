@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { listUnembedded } from '../../src/db/queries/experience-vectors.ts'
 import type { Id } from '../../src/domain/ids.ts'
 import { ModelFailed } from '../../src/openai/failure.ts'
-import { embedExperiences, neededVectors } from '../../src/operations/embed-experiences.ts'
+import { neededVectors } from '../../src/operations/embed-experiences.ts'
+import { learnOnce } from '../../src/operations/experience-chore.ts'
 import { operations } from '../../src/operations/registry.ts'
 import { openTestApp } from '../support/app.ts'
 import { approveAndActivate } from '../support/audited.ts'
@@ -152,6 +153,7 @@ describe('recording', () => {
   it('keeps it when the embedder is down, and the vector follows', async () => {
     isDown = true
     const { experience } = await record()
+    await learnOnce(app)
     isDown = false
     expect(await found()).toEqual([])
 
@@ -159,7 +161,7 @@ describe('recording', () => {
     const { kysely } = db.database.forTenant('default')
     const items = await listUnembedded(kysely, needed.mark, 10)
     expect(items.map(({ id }) => id)).toEqual([experience.id])
-    expect(await embedExperiences(app, 'default', items, needed)).toBe(1)
+    await learnOnce(app)
 
     expect(await found()).toEqual([experience.id])
     expect(await listUnembedded(kysely, needed.mark, 10)).toEqual([])

@@ -12,13 +12,18 @@ export async function readEvents(
     key,
     headers = {},
     onEvent,
+    signal,
   }: {
     readonly key: string
     readonly headers?: Readonly<Record<string, string>>
     readonly onEvent?: (event: ServerEvent) => void
+    readonly signal?: AbortSignal
   },
 ): Promise<readonly ServerEvent[]> {
-  const response = await fetch(url, { headers: { authorization: `Bearer ${key}`, ...headers } })
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${key}`, ...headers },
+    ...(signal !== undefined && { signal }),
+  })
   if (response.status === 204) return []
   if (!response.ok || response.body === null) throw new Error(`answered ${response.status}`)
   const events: ServerEvent[] = []

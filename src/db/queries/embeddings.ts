@@ -165,3 +165,9 @@ export async function insertLiteralPatterns(
 export function vectorText(vector: Float32Array): string {
   return toSql([...vector])
 }
+
+/** A vector as the database answers it; undefined for what is none. */
+export function vectorOf(text: string): Float32Array | undefined {
+  const numbers = text.slice(1, -1).split(',').map(Number)
+  return numbers.every(Number.isFinite) ? Float32Array.from(numbers) : undefined
+}

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Id } from '../../domain/ids.ts'
 import type { Database, Db, Transaction } from '../connect.ts'
 import { vectorText } from './embeddings.ts'
@@ -81,15 +81,19 @@ export async function insertExperienceVectors(
 ): Promise<void> {
   const own = await transaction
     .selectFrom('experiences')
-    .select(['agent_id', 'approach_hash', 'outcome_type', 'repeats_id'])
+    .select(['agent_id', 'approach_hash', 'outcome_type', 'execution_id'])
+    .select(sql<string>`recorded_by ->> 'id'`.as('recorder'))
     .where('id', '=', id)
     .executeTakeFirst()
   if (own === undefined) return
-  const family = [own.agent_id, own.approach_hash, own.outcome_type].join(' ')
-  // One of a family at a time: of two that are stored at once, the second sees the first.
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${tenantId} ${family}`}, 30))`.execute(
-    transaction,
-  )
+  // One of a family at a time: of two that are stored at once, the second sees the first. In one order, so that nobody
+  // waits for each other in a circle.
+  const way = [own.approach_hash, own.outcome_type].join(' ')
+  for (const family of [`agent ${own.agent_id} ${way}`, `recorder ${own.recorder} ${way}`]) {
+    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${tenantId} ${family}`}, 30))`.execute(
+      transaction,
+    )
+  }
   const locked = await transaction
     .selectFrom('experiences')
     .select(['embedded_with', 'repeats_id'])
@@ -114,10 +118,28 @@ export async function insertExperienceVectors(
   }
   // It is looked for once: what others record later repeats this one, and not the other way round.
   const isFirstTime = locked.embedded_with === ''
-  const firstId = isFirstTime ? await findFirst(transaction, id, own, repeats) : undefined
+  const firstId = isFirstTime
+    ? await findFirst(transaction, id, own, sql`x.agent_id = ${own.agent_id}`, repeats)
+    : undefined
+  // Under other names the same principal says the same once more. Runs have one name.
+  const echoesId =
+    isFirstTime && firstId === undefined && own.execution_id === null
+      ? await findFirst(
+          transaction,
+          id,
+          own,
+          sql`x.recorded_by ->> 'id' = ${own.recorder} AND x.agent_id <> ${own.agent_id}
+            AND x.execution_id IS NULL AND x.echoes_id IS NULL`,
+          repeats,
+        )
+      : undefined
   await transaction
     .updateTable('experiences')
-    .set({ embedded_with: embeddedWith, ...(firstId !== undefined && { repeats_id: firstId }) })
+    .set({
+      embedded_with: embeddedWith,
+      ...(firstId !== undefined && { repeats_id: firstId }),
+      ...(echoesId !== undefined && { echoes_id: echoesId }),
+    })
     .where('id', '=', id)
     .execute()
   if (firstId === undefined) return
@@ -128,11 +150,12 @@ export async function insertExperienceVectors(
     .execute()
 }
 
-/** The one that an experience repeats: of those that are near enough the nearest, and of equals the first. */
+/** The one of some that an experience repeats: of those that are near enough the nearest, and of equals the first. */
 async function findFirst(
   transaction: Transaction,
   id: string,
-  own: { readonly agent_id: string; readonly approach_hash: string; readonly outcome_type: string },
+  own: { readonly approach_hash: string; readonly outcome_type: string },
+  among: RawBuilder<unknown>,
   { model, similarity }: { readonly model: string; readonly similarity: number },
 ): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
@@ -140,7 +163,7 @@ async function findFirst(
       SELECT embedding FROM experience_embeddings WHERE model = ${model} AND experience_id = ${id}
     ), same AS MATERIALIZED (
       SELECT x.tenant_id, x.id FROM experiences x
-      WHERE x.agent_id = ${own.agent_id} AND x.approach_hash = ${own.approach_hash}
+      WHERE ${among} AND x.approach_hash = ${own.approach_hash}
         AND x.outcome_type = ${own.outcome_type} AND x.repeats_id IS NULL AND x.embedded_with <> '' AND x.id <> ${id}
       ORDER BY x.id DESC LIMIT ${sql.lit(comparedAtMost)}
     )

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import { type Id, isId } from '../../domain/ids.ts'
 import type { Db, Transaction } from '../connect.ts'
 import type { LessonSetsTable, LessonsTable } from '../rows/lessons.ts'
-import { vectorText } from './embeddings.ts'
+import { vectorOf, vectorText } from './embeddings.ts'
 
 /** A line of a task tag as it is kept. */
 export interface StoredLesson {
@@ -269,10 +269,4 @@ function toLesson(row: Selectable<LessonsTable>): StoredLesson | undefined {
     createdAt: row.created_at,
     embedded: model === null || vector === undefined ? null : { model, vector },
   }
-}
-
-/** Of pgvector's text form; undefined for what is none. */
-function vectorOf(text: string): Float32Array | undefined {
-  const numbers = text.slice(1, -1).split(',').map(Number)
-  return numbers.every(Number.isFinite) ? Float32Array.from(numbers) : undefined
 }

@@ -179,11 +179,11 @@ export async function updateRevokedAt(
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .execute()
-  const row = await transaction
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('id', '=', id)
-    .executeTakeFirst()
+  return findApiKey(transaction, id)
+}
+
+export async function findApiKey(db: Db, id: Id<'key'>): Promise<ApiKey | undefined> {
+  const row = await db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
   return row && toApiKey(row)
 }
 
@@ -208,6 +208,29 @@ export async function hasAdminKey(db: Db, at: Date): Promise<boolean> {
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** Whether anybody can come in as an admin, with a key or with tokens of the issuer. */
+export async function hasAdmin(db: Db, at: Date): Promise<boolean> {
+  if (await hasAdminKey(db, at)) return true
+  const row = await admins(db)
+    .where('token_issued_at', 'is not', null)
+    .where('disabled_at', 'is', null)
+    .select('id')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Has whoever else takes an admin away wait until this transaction has ended. */
+export async function lockAdmins(transaction: Transaction): Promise<void> {
+  await admins(transaction).select('id').orderBy('id').forNoKeyUpdate().execute()
+}
+
+function admins(db: Db) {
+  return db
+    .selectFrom('principals')
+    .where((eb) => eb(eb.val('admin'), '=', eb.fn.any('principals.roles')))
 }
 
 function usableKeys(db: Db, at: Date) {

@@ -35,6 +35,8 @@ export interface ExperiencesTable {
   repeats_id: Nullable<string>
   /** The models that it has vectors of, with commas. */
   embedded_with: Generated<string>
+  /** The first that the same principal has recorded of another agent, in almost the same words. */
+  echoes_id: Nullable<string>
 }
 
 /** A situation as one model sees it. */

@@ -57,3 +57,15 @@ export interface ExampleVectorsTable {
   embedding: string
   dimensions: GeneratedAlways<number>
 }
+
+/** The ticket of an escalation as one model sees it. Goes when the ticket is erased. */
+export interface TicketEmbeddingsTable {
+  tenant_id: string
+  model: string
+  escalation_id: string
+  /** SHA-256 of the text that was embedded. */
+  text_hash: string
+  /** pgvector's text form, `[0.1,0.2]`, both ways. */
+  embedding: string
+  dimensions: GeneratedAlways<number>
+}

@@ -117,6 +117,11 @@ export const governance = {
     (d) =>
       `'${d.principalId}' comes in with tokens of the issuer, which say their name, roles and groups, so they are changed there, and a key would outlive what it says. Here they can be shut out and let in. For a program make a principal of its own.`,
   ),
+  PRINCIPAL_LAST_ADMIN: define<{ principalId: string }>(
+    'conflict',
+    (d) =>
+      `'${d.principalId}' is the last admin who can come in, so nobody could let anybody in after this. Nothing was changed. Make another admin and a key of theirs first.`,
+  ),
   KEY_NOT_FOUND: define<{ keyId: string }>(
     'not_found',
     (d) => `There is no key ${d.keyId}. List keys to see which there are.`,

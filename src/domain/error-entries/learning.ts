@@ -37,6 +37,11 @@ export const learning = {
     (d) =>
       `Proposals are accepted and dismissed by people, and '${d.id}' is of kind '${d.kind}'. It may propose.`,
   ),
+  GAP_NOT_FOUND: define<{ escalationId: string }>(
+    'not_found',
+    (d) =>
+      `No gap of the period has the ticket ${d.escalationId}. 'stepwarden gaps list' shows those that there are; name any ticket of one, with the same period.`,
+  ),
   PROPOSAL_NOT_LEARNED: define<Problems>(
     'unprocessable',
     (d) => `Nothing can be proposed from that:${problemLines(d.problems)}`,
