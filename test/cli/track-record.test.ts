@@ -23,7 +23,8 @@ test('runs here and elsewhere stand beside each other, as docs/track-record.md s
 
   expect(stdout).toMatch(/Recorded: out_\w+, a run of DUPLICATE_CHARGE_PLAYBOOK v1\./)
   const shown = page.split('\n').filter((line) => /^ {4}(VERSION|v1)/.test(line))
-  const plain = (text: string) => text.replaceAll(/\d+ ms|[\d.]+ s\b|…/g, '…').replaceAll(/ +/g, ' ')
+  const plain = (text: string) =>
+    text.replaceAll(/\d+ ms|[\d.]+ s\b|…/g, '…').replaceAll(/ +/g, ' ')
   expect(shown).toHaveLength(2)
   for (const line of shown) expect(plain(stdout)).toContain(plain(line.trim()))
 })
