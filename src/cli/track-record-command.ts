@@ -70,7 +70,7 @@ function besidesText({
     cancelledCount > 0 && `${cancelledCount} cancelled`,
     openCount > 0 && `${openCount} open`,
   ]
-  return parts.filter((part) => part !== false).join(', ')
+  return parts.filter((part) => part !== false).join(', ') || '–'
 }
 
 /** What was told, apart from what is proved. */

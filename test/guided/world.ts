@@ -30,7 +30,7 @@ const resetMeter = defineTool({
   output: z.object({ reset: z.boolean() }),
   run: async () => ({ reset: true }),
 })
-export const meterTools = [readMeter, resetMeter]
+const meterTools = [readMeter, resetMeter]
 
 export const meterKey = 'METER_PLAYBOOK'
 export const meterDefinition = {
