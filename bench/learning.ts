@@ -4,7 +4,8 @@
  *   npm run bench:learning [-- --rows N] [-- --queries N] [-- --database NAME] [-- --json]
  *
  * A tenant has N experiences (default 20,000) of one agent, with vectors of 1,024 dimensions in clusters of fifty, the
- * clusters in 200 topics, and random scores. An HNSW index is made with `--memory` (2GB; a million takes 5GB), and each query, near a random cluster, is answered by
+ * clusters in 200 topics, and random scores. An HNSW index is made with `--memory` (2GB; a million takes 5GB), and each
+ * query, near a random cluster, is answered by
  * the exact scan and by the index with the bound of `findByIndex`: `recallAt5` is what the index has found of what the scan
  * finds, `decided` the share of queries that the index decides at all; p50 and p95 are in milliseconds, without embedding
  * the query.
@@ -67,7 +68,7 @@ async function main(server: string): Promise<void> {
   })
   const tell = (line: string) => console.error(`${new Date().toISOString()} ${line}`)
   if (values.recording === true) {
-    const rounds = { pairs: Number(values.pairs), roundSeconds: 12 }
+    const rounds = { pairs: Number(values.pairs), roundSeconds: 32 }
     console.log(JSON.stringify(await measureRecording(server, rounds, tell), null, 2))
     return
   }

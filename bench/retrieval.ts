@@ -29,6 +29,7 @@ import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import {
   addTenant,
   type CaseQuery,
+  definitionOf,
   keyOf,
   readProcedures,
   readQueries,

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { toUnitLength } from '../../src/search/embedder.ts'
 
 export const model = 'made-1024'
-export const dimensions = 1_024
+const dimensions = 1_024
 export const agentId = 'bench'
 
 /** How many experiences say nearly the same, and of how many things they are. */

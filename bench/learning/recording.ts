@@ -8,12 +8,9 @@ import { createScratchDatabase } from '../scratch-database.ts'
 
 const atOnce = 8
 const poolSize = 10
-/** Three times as often as a worker looks: a round is to have some of it. */
-const choreEveryMs = 5_000
-
 /**
  * What recording costs the executor: rounds of runs, six reads each, with the chore that records them and without, in turn,
- * in one process and its event loop. Runs are sealed in all of them. Answers executions a second, and the ratios of
+ * in one process and its event loop. A worker looks every 15 s, so a round is to be longer. Runs are sealed in all of them. Answers executions a second, and the ratios of
  * neighbouring rounds.
  */
 export async function measureRecording(
@@ -36,9 +33,7 @@ export async function measureRecording(
   let index = 0
   const round = async (isRecording: boolean): Promise<number> => {
     const over = new AbortController()
-    const recording = isRecording
-      ? lookAfterExperiences(worker, over.signal, choreEveryMs)
-      : Promise.resolve()
+    const recording = isRecording ? lookAfterExperiences(worker, over.signal) : Promise.resolve()
     const began = performance.now()
     const until = began + roundSeconds * 1_000
     const first = index

@@ -13,6 +13,9 @@ const everyMs = 15_000
 /** How many batches of runs and of vectors are made of one tenant in a round: the rest of the process has work to do. */
 const batchesARound = 5
 const embeddedAtOnce = 64
+/** What share of the time it works at most, when others wait for the same processor: runs go before what is learned of them. */
+const workingShare = 0.1
+const longestRestMs = 2_000
 /** Whether an index is there to be measured is looked at less often: it changes once in a while. */
 const indexesEveryMs = 300_000
 const dayMs = 86_400_000
@@ -30,7 +33,7 @@ export async function lookAfterExperiences(
   let looksAtIndexesFrom = 0
   while (await pause(pauseMs, signal)) {
     try {
-      await learnOnce(app, signal)
+      await learnOnce(app, signal, workingShare)
       if (performance.now() < looksAtIndexesFrom) continue
       looksAtIndexesFrom = performance.now() + indexesEveryMs
       await measureRecalls(app, signal)
@@ -40,17 +43,24 @@ export async function lookAfterExperiences(
   }
 }
 
-/** One round over all tenants. */
-export async function learnOnce(app: AppContext, signal?: AbortSignal): Promise<void> {
+/** One round over all tenants. After each batch it rests, so that it works for a share of the time; 1: it never rests. */
+export async function learnOnce(app: AppContext, signal?: AbortSignal, share = 1): Promise<void> {
+  const resting = async <T>(work: Promise<T>): Promise<T> => {
+    const began = performance.now()
+    const done = await work
+    const restMs = (performance.now() - began) * (1 / share - 1)
+    await pause(Math.min(restMs, longestRestMs), signal)
+    return done
+  }
   const needed = await neededVectors(app)
   const prunedBefore = new Date(app.clock.now() - prunedEveryMs)
   for (const tenant of await listTenantsToLearn(app.database, needed.mark, prunedBefore)) {
     if (signal?.aborted) return
     const { tenantId } = tenant
     for (let batch = 0; tenant.hasRuns && batch < batchesARound; batch += 1) {
-      if ((await recordRuns(app, tenantId)) === 0) break
+      if (signal?.aborted || (await resting(recordRuns(app, tenantId))) === 0) break
     }
-    await embedSome(app, tenantId, needed)
+    await resting(embedSome(app, tenantId, needed))
     if (tenant.isPruningDue) await pruneTenant(app, tenantId)
   }
 }

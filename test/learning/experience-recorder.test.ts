@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createTaskRecorder, type RecorderOptions } from '../../src/learning/experience-recorder.ts'
+import { type Client, createTaskRecorder, type RecorderOptions } from '../../src/index.ts'
+
+/** A client is all that a recorder needs: the compiler says so. */
+const recorderOf = (client: Client) => createTaskRecorder(client)
 
 function open(options: RecorderOptions = {}) {
   const tasks: unknown[] = []
@@ -21,6 +24,10 @@ function open(options: RecorderOptions = {}) {
 }
 
 describe('a task recorder', () => {
+  it('is made of a client', () => {
+    expect(recorderOf).toBeTypeOf('function')
+  })
+
   it('numbers steps from 1 and records them with the end', async () => {
     const { recorder, tasks } = open({ agentId: 'bot' })
     recorder.beginTask('Diagnose a slow endpoint')

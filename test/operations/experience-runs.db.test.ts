@@ -42,7 +42,8 @@ describe('runs', () => {
     expect(await list()).toEqual([])
 
     await learn()
-    await learn()
+    // As workers do it, which rest in between.
+    await learnOnce(app, undefined, 0.5)
 
     const items = await list()
     expect(items.map(({ executionId }) => executionId).sort()).toEqual(runs.slice(0, 2).sort())

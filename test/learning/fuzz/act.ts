@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Caller, Operation } from '../../../src/operations/define.ts'
 import { callerOf } from '../../support/caller.ts'
 
-export const agents = ['bot a', 'bot b', 'bot c'].map((id) => callerOf(id, ['agent']))
+const agents = ['bot a', 'bot b', 'bot c'].map((id) => callerOf(id, ['agent']))
 export const people = [callerOf('adam', ['admin']), callerOf('olga', ['auditor'])]
 
 /** What was seen so far. Ids that are asked for are made of it, or of nothing. */
