@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { type OidcOptions, readOidcOptions } from './config/access.ts'
 import { type DatabaseConfig, type ModelOptions, readModelOptions } from './config/config.ts'
 import { type AppContext, type ContextOptions, explainFailure, openContext } from './context.ts'
 import { isServiceError, ServiceError } from './domain/errors.ts'
@@ -20,6 +21,8 @@ export interface StepwardenOptions extends ContextOptions, ModelOptions {
    * database, where no other process could, and not on a server, where its workers do.
    */
   readonly recover?: boolean
+  /** Whose tokens `withKey` takes as well; default nobody's. The `STEPWARDEN_OIDC_…` variables say the same to `serve`. */
+  readonly oidc?: OidcOptions
   /** Default `silent`. */
   readonly logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
 }
@@ -38,9 +41,9 @@ export interface Stepwarden extends AsyncDisposable {
   /** The operations as one principal may call them. `onSteps` is told of the steps of runs as they are committed. */
   as(principal: Principal, onSteps?: (rows: readonly StepRow[]) => void): Client
   /**
-   * The operations as whoever shows this key, looked up anew at each call.
+   * The operations as whoever shows this key, or this token of the issuer, looked up anew at each call.
    *
-   * @throws ServiceError `KEY_REFUSED`, from each of them.
+   * @throws ServiceError `KEY_REFUSED`, and of a token `ISSUER_UNAVAILABLE`, from each of them.
    */
   withKey(key: string, onSteps?: (rows: readonly StepRow[]) => void): Client
   /** Carries on the runs that nobody has, of all tenants, each once, and answers their ids. */
@@ -69,6 +72,7 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
     openai,
     embeddingModel,
     embeddingDimensions,
+    oidc,
     ...rest
   } = options
   const models = readModelOptions({
@@ -76,9 +80,10 @@ export async function createStepwarden(options: StepwardenOptions): Promise<Step
     ...(embeddingModel !== undefined && { embeddingModel }),
     ...(embeddingDimensions !== undefined && { embeddingDimensions }),
   })
+  const access = oidc === undefined ? {} : { access: { oidc: readOidcOptions(oidc) } }
   const rim = rimOf(database, createLogger(logLevel))
   const app = await rim(() =>
-    openContext({ database, tenantId: 'default', logLevel, ...models }, rest),
+    openContext({ database, tenantId: 'default', logLevel, ...models, ...access }, rest),
   )
   try {
     if (recover) await rim(() => carryOnAll(app))

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { createStepwarden, type Principal } from '../src/index.ts'
 import { ngramEmbedder } from '../src/search/ngram-embedder.ts'
 import { openTestDatabase } from './support/database.ts'
+import { openTestIssuer } from './support/issuer.ts'
 
 const { config: database } = await openTestDatabase()
 const ann: Principal = {
@@ -60,4 +61,36 @@ it('a connection that is cut, or a statement that is ended, says that the databa
     { name: 'ServiceError', code: 'DATABASE_UNAVAILABLE', cause: { code: '57014' } },
     { name: 'ServiceError', code: 'DATABASE_UNAVAILABLE', cause: { code: '57P01' } },
   ])
+})
+
+it('whoever has a token of the issuer comes in by the library as by other doors', async () => {
+  const issuer = await openTestIssuer()
+  const oidc = {
+    ...{ issuer: issuer.url, audience: 'stepwarden', rolesClaim: 'groups' },
+    roleMap: { desk: ['agent' as const] },
+  }
+  await using stepwarden = await createStepwarden({ database, embedder: ngramEmbedder, oidc })
+  const token = await issuer.token(Date.now(), { groups: ['desk'] })
+  const forged = `${token.slice(0, -4)}AAAA`
+
+  expect(await stepwarden.withKey(token).whoAmI({})).toMatchObject({ roles: ['agent'] })
+  await expect(stepwarden.withKey(token).listPrincipals({})).rejects.toMatchObject({
+    code: 'ROLE_MISSING',
+  })
+  await expect(stepwarden.withKey(forged).whoAmI({})).rejects.toMatchObject({ code: 'KEY_REFUSED' })
+})
+
+it('what is wrong with the options for tokens is told at once, before anything is opened', async () => {
+  const oidc = { issuer: 'http://desk.example', audience: '', rolesClaim: '' }
+
+  await expect(createStepwarden({ database, oidc })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    details: {
+      problems: [
+        expect.objectContaining({ path: 'oidc.issuer' }),
+        expect.objectContaining({ path: 'oidc.audience' }),
+        expect.objectContaining({ path: 'oidc.rolesClaim' }),
+      ],
+    },
+  })
 })

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { ServiceError } from '../domain/errors.ts'
 import { type Role, roles } from '../domain/principal.ts'
+import { requestWording } from '../domain/request-problems.ts'
 
 /** Whose tokens let people in, and what their claims mean here. */
 export interface OidcConfig {
@@ -59,13 +61,54 @@ const rate = z
     message: "must not be nothing; 'off' is no limit",
   })
 
+const issuer = z
+  .string()
+  .refine(isIssuer, 'must be an https URL without user, password, query or fragment')
+const audience = z.string().min(1).max(500)
+
+const oidcOptions = z.strictObject({
+  issuer,
+  audience,
+  rolesClaim: claim.default('roles'),
+  roleMap: z.record(z.string().min(1), z.array(z.enum(roles)).readonly()).optional(),
+  groupsClaim: claim.optional(),
+  tenantClaim: claim.optional(),
+  tenantId: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and hyphens')
+    .default('default'),
+})
+
+/** Whose tokens let people in, as an application says it: what `OidcConfig` says, with an object for the map of roles. */
+export type OidcOptions = z.input<typeof oidcOptions>
+
+/**
+ * Whose tokens let people in, from an application's options.
+ *
+ * @throws ServiceError `CONFIG_INVALID` with every problem at once.
+ */
+export function readOidcOptions(options: OidcOptions): OidcConfig {
+  const parsed = oidcOptions.safeParse(options, { error: requestWording })
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => ({
+      path: ['oidc', ...path].join('.'),
+      message,
+    }))
+    throw new ServiceError('CONFIG_INVALID', { problems })
+  }
+  const { roleMap, groupsClaim, tenantClaim, ...rest } = parsed.data
+  return {
+    ...rest,
+    ...(roleMap && { roleMap: new Map(Object.entries(roleMap)) }),
+    ...(groupsClaim !== undefined && { groupsClaim }),
+    ...(tenantClaim !== undefined && { tenantClaim }),
+  }
+}
+
 /** The variables of the environment that say who may pass. */
 export const accessVariables = {
-  STEPWARDEN_OIDC_ISSUER: z
-    .string()
-    .refine(isIssuer, 'must be an https URL without user, password, query or fragment')
-    .optional(),
-  STEPWARDEN_OIDC_AUDIENCE: z.string().min(1).max(500).optional(),
+  STEPWARDEN_OIDC_ISSUER: issuer.optional(),
+  STEPWARDEN_OIDC_AUDIENCE: audience.optional(),
   STEPWARDEN_OIDC_ROLES_CLAIM: claim.optional(),
   STEPWARDEN_OIDC_ROLE_MAP: map.optional(),
   STEPWARDEN_OIDC_GROUPS_CLAIM: claim.optional(),
@@ -92,8 +135,8 @@ export function findAccessProblems(
 /** `tenantId`: whose the people are when no claim says it. */
 export function toAccessConfig(variables: Variables, tenantId: string): AccessConfig {
   const {
-    STEPWARDEN_OIDC_ISSUER: issuer,
-    STEPWARDEN_OIDC_AUDIENCE: audience,
+    STEPWARDEN_OIDC_ISSUER: ofIssuer,
+    STEPWARDEN_OIDC_AUDIENCE: forAudience,
     STEPWARDEN_OIDC_ROLES_CLAIM: rolesClaim = 'roles',
     STEPWARDEN_OIDC_ROLE_MAP: roleMap,
     STEPWARDEN_OIDC_GROUPS_CLAIM: groupsClaim,
@@ -101,11 +144,11 @@ export function toAccessConfig(variables: Variables, tenantId: string): AccessCo
     STEPWARDEN_RATE_LIMIT: rateLimit,
   } = variables
   return {
-    ...(issuer !== undefined &&
-      audience !== undefined && {
+    ...(ofIssuer !== undefined &&
+      forAudience !== undefined && {
         oidc: {
-          issuer,
-          audience,
+          issuer: ofIssuer,
+          audience: forAudience,
           rolesClaim,
           tenantId,
           ...(roleMap && { roleMap }),

@@ -15,6 +15,7 @@ import type { Principal } from '../domain/principal.ts'
 import type { Caller } from '../operations/define.ts'
 import type { AgentTool } from './agent-tool.ts'
 import { agentTools } from './agent-tools.ts'
+import { tellingPlainly } from './plain-errors.ts'
 import { stepsAsProgress } from './progress.ts'
 import {
   listProcedureResources,
@@ -69,6 +70,8 @@ export function createMcpServer(
     { name: 'stepwarden', title: 'Stepwarden', version: serviceVersion },
     { instructions, jsonSchemaValidator },
   )
+  const connect = mcp.connect.bind(mcp)
+  mcp.connect = (transport) => connect(tellingPlainly(transport))
   const { server } = mcp
   // Neither list changes while a client looks at it, as far as this door can tell.
   server.registerCapabilities({ tools: {}, resources: {} })

@@ -35,7 +35,9 @@ export function objectSchemaOf(type: z.ZodType, io: 'input' | 'output'): ObjectS
     },
   })
   const { $schema: _, $defs = {}, ...rest }: JsonObject = JSON.parse(JSON.stringify(schema))
-  const whole = isJsonObject($defs) ? inlined(rest, $defs, []) : rest
+  const inline = isJsonObject($defs) ? inlined(rest, $defs, []) : rest
+  // Of what agents give, the longer form is the one that all of their clients read.
+  const whole = io === 'output' ? shortened(inline) : inline
   if (!isJsonObject(whole) || whole.type !== 'object') {
     throw new TypeError('tools take and answer objects')
   }
@@ -56,4 +58,26 @@ function inlined(value: Json, shapes: JsonObject, within: readonly string[]): Js
   // What a shape is called among others says nothing where it stands by itself.
   const { id: _, ...shape } = Object(inlined(shapes[name] ?? {}, shapes, [...within, name]))
   return { ...shape, ...Object.fromEntries(own) }
+}
+
+/** The same in fewer words: what may be null says so by its type, and what is one of a list needs no type beside it. */
+function shortened(value: Json): Json {
+  if (Array.isArray(value)) return value.map(shortened)
+  if (!isJsonObject(value)) return value
+  const short: JsonObject = Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, shortened(one)]),
+  )
+  const { anyOf, ...rest } = short
+  if (Array.isArray(anyOf) && anyOf.length === 2 && Object.keys(rest).length === 0) {
+    const [one, none] = anyOf
+    if (isJsonObject(one) && isJsonObject(none) && none.type === 'null') {
+      if (typeof one.type === 'string') return { ...one, type: [one.type, 'null'] }
+      if (Array.isArray(one.enum) && Object.keys(one).length === 1) {
+        return { enum: [...one.enum, null] }
+      }
+    }
+  }
+  if (!Array.isArray(short.enum)) return short
+  const { type: _, ...listed } = short
+  return listed
 }

@@ -146,6 +146,28 @@ describe('a forged token', () => {
     expect(issuer.reads()).toBe(before)
   })
 
+  it.each([
+    '../../../../dev/null',
+    '/etc/passwd',
+    'file:///dev/null',
+    'https://evil.example/keys',
+    "first' OR '1'='1",
+    '__proto__',
+    '',
+    'x'.repeat(10_000),
+  ])('whose key id is a place (%.30s) is refused, and only the issuer is asked', async (kid) => {
+    const mine = { ...(await newSigningKey('mine')), kid }
+
+    expect(await outcome(await issuer.token(at, {}, { key: mine }))).not.toEqual(ann)
+    // Signed with the key of nothing, which is what an empty file would be.
+    const claims = { iss: issuer.url, aud: 'stepwarden', sub: 'ann', iat: at / 1000 }
+    const empty = await new SignJWT({ ...claims, exp: at / 1000 + 300 })
+      .setProtectedHeader({ alg: 'HS256', kid })
+      .sign(Buffer.alloc(32))
+    expect(await outcome(empty)).toBe('its algorithm is HS256')
+    expect(await outcome(await issuer.token(at))).toEqual(ann)
+  })
+
   it('that names a key of the issuer and is signed with another is refused', async () => {
     const mine = { ...(await newSigningKey('first')), kid: first.kid }
 
