@@ -13,6 +13,7 @@ import type { Principal } from '../domain/principal.ts'
 import type { Caller } from '../operations/define.ts'
 import { getEmbeddings } from '../operations/get-embeddings.ts'
 import { getProcedure } from '../operations/get-procedure.ts'
+import { getStats } from '../operations/get-stats.ts'
 import { holdExecutions } from '../operations/hold-executions.ts'
 import { listProcedures } from '../operations/list-procedures.ts'
 import { probeReplyModel } from '../operations/probe-reply-model.ts'
@@ -111,6 +112,10 @@ async function examine(shell: Shell): Promise<readonly Check[]> {
     })
     return checks
   }
+  if ('dataDir' in database && shell.isServed) {
+    await examineServed(shell, checks, database.dataDir)
+    return checks
+  }
   const where = 'dataDir' in database ? 'data folder' : 'database'
   const isOpen = await look(checks, where, async () => {
     const app = await shell.bareApp()
@@ -160,6 +165,19 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
       : ok(`what goes live needs ${countText(required, 'approval')}`)
   })
   await look(checks, 'playbooks', async () => examinePlaybooks(app, await shell.principal(app)))
+  await examineSearch(shell, checks)
+  await look(checks, 'experiences', () => examineExperiences(shell))
+  await look(checks, 'reply model', () => examineReplyModel(shell, app))
+  await look(checks, 'executions', () => examineExecutions(app, tenantId))
+  await look(checks, 'audit', async () => {
+    const problem = await findAuditProblem(app.database, tenantId, recentAuditEvents)
+    return problem === undefined
+      ? ok(`the chain of the last ${recentAuditEvents} events is whole`)
+      : fail(`${problem} Somebody wrote past the service: find out who, and restore from a backup.`)
+  })
+}
+
+async function examineSearch(shell: Shell, checks: Check[]): Promise<void> {
   await look(checks, 'search', async () => {
     const selection = await shell.call(searchProcedures, { issue: 'doctor' })
     const { model, fellBack, minSimilarity, calibrated } = selection
@@ -176,15 +194,19 @@ async function examineOpen(shell: Shell, app: AppContext, checks: Check[]): Prom
       `${countText(versionCount, 'version')}, all with vectors of ${whole.map(({ model }) => model).join(', ')}`,
     )
   })
-  await look(checks, 'experiences', () => examineExperiences(shell))
-  await look(checks, 'reply model', () => examineReplyModel(shell, app))
-  await look(checks, 'executions', () => examineExecutions(app, tenantId))
-  await look(checks, 'audit', async () => {
-    const problem = await findAuditProblem(app.database, tenantId, recentAuditEvents)
-    return problem === undefined
-      ? ok(`the chain of the last ${recentAuditEvents} events is whole`)
-      : fail(`${problem} Somebody wrote past the service: find out who, and restore from a backup.`)
+}
+
+/** What the process that has the folder open answers; what only the database could say is left to a doctor after it. */
+async function examineServed(shell: Shell, checks: Check[], dataDir: string): Promise<void> {
+  const isAnswering = await look(checks, 'data folder', async () => {
+    await shell.call(getStats, {})
+    return ok(`${dataDir} is open in the process that serves it, which answers`)
   })
+  if (!isAnswering) return
+  await examineSearch(shell, checks)
+  await look(checks, 'left out', async () =>
+    ok('schema, role, playbooks, runs and audit log: stop the server to have them looked at'),
+  )
 }
 
 async function examineExecutions(

@@ -184,3 +184,22 @@ test('figures are where the flag says, and a port that is taken for them is told
   first.child.kill('SIGTERM')
   expect((await first.ended).exitCode).toBe(0)
 })
+
+test('doctor looks through the process that has the folder open', async () => {
+  const dataDir = join(folder, 'examined')
+  const served = await serve(dataDir)
+
+  const { exitCode, stdout } = await runCli(['doctor', '--json'], { dataDir })
+
+  const { ok, checks } = JSON.parse(stdout)
+  expect([exitCode, ok]).toEqual([0, true])
+  expect(checks).toContainEqual({
+    ...{ name: 'data folder', status: 'ok' },
+    text: expect.stringContaining('is open in the process that serves it'),
+  })
+  expect(checks.map(({ name }: { name: string }) => name)).toEqual(
+    expect.arrayContaining(['search', 'embeddings', 'left out']),
+  )
+  served.child.kill('SIGTERM')
+  await served.ended
+})
