@@ -41,7 +41,7 @@ export function agreementOf(runs: readonly Run[], contracts: Contracts): Agreeme
 }
 
 /** For each run, whether a model would have had it end as it did. */
-export function foretell(
+function foretell(
   model: Model,
   runs: readonly Run[],
   contracts: Contracts,

@@ -113,7 +113,7 @@ export function isEqual(left: Json | undefined, right: Json | undefined): boolea
 }
 
 /** Whether a value is more than a switch or a small number, so that it is no chance where it comes again. */
-export function isTelling(value: Json): boolean {
+function isTelling(value: Json): boolean {
   if (typeof value === 'number') return Math.abs(value) >= 10
   return typeof value === 'string' && (value.length >= 4 || /\d{2}/.test(value))
 }

@@ -26,7 +26,7 @@ export interface Reading {
 }
 
 /** The value of a parameter in a run: what the first step that takes it was given. */
-export function parameterValue(
+function parameterValue(
   { usages }: Parameter,
   actions: readonly (SeenAction | undefined)[] | undefined,
 ): Json | undefined {
