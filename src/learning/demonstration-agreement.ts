@@ -41,11 +41,7 @@ export function agreementOf(runs: readonly Run[], contracts: Contracts): Agreeme
 }
 
 /** For each run, whether a model would have had it end as it did. */
-function foretell(
-  model: Model,
-  runs: readonly Run[],
-  contracts: Contracts,
-): readonly boolean[] {
+function foretell(model: Model, runs: readonly Run[], contracts: Contracts): readonly boolean[] {
   const told = withWays(runs, model, contracts)
   const placed = told.map((run) => placedIn(model.places, run))
   const { sources, columns } = readingOf(model, placed, contracts)
