@@ -55,10 +55,10 @@ export async function scanExperiences(
 }
 
 /**
- * How many an index looks at for one answer, at least. Of a million, 100 found .05 less than 400, in the same time: what
- * an answer takes is mostly that the nearest are read.
+ * How many an index looks at for one answer, at least. Of a million, 400 found .938 of what was there and 700 .955, as 1,000
+ * did, in about the same time: what an answer takes is mostly that the nearest are read.
  */
-const leastBreadth = 400
+const leastBreadth = 700
 
 /** How far the index is followed before it says that there is nothing more. */
 const followedAtMost = 40_000
