@@ -12,7 +12,7 @@ const environment = {
 const run = (words: string, more: Readonly<Record<string, string>> = {}) =>
   runCli([...words.split(' '), '--json'], { environment: { ...environment, ...more } })
 
-test('on a server the local person acts until an admin has a key, and again when none has', async () => {
+test('on a server the local person acts until an admin has a key, which is the last way in and stays', async () => {
   expect((await run('principals add ann --roles admin')).exitCode).toBe(0)
   expect((await run('principals add bob --roles author')).exitCode).toBe(0)
   expect((await run('keys create bob')).exitCode).toBe(0)
@@ -30,7 +30,13 @@ test('on a server the local person acts until an admin has a key, and again when
   const withKey = { STEPWARDEN_KEY: made.key }
   expect((await run('procedures list', withKey)).exitCode).toBe(0)
 
-  expect((await run(`keys revoke ${made.keyId}`, withKey)).exitCode).toBe(0)
+  // The last way in stays until there is another.
+  const refused = await run(`keys revoke ${made.keyId}`, withKey)
+  expect(refused.exitCode).toBe(4)
+  expect(JSON.parse(refused.stderr)).toMatchObject({ code: 'PRINCIPAL_LAST_ADMIN' })
+  const other = JSON.parse((await run('keys create ann', withKey)).stdout)
+  const withOther = { STEPWARDEN_KEY: other.key }
+  expect((await run(`keys revoke ${made.keyId}`, withOther)).exitCode).toBe(0)
   expect((await run('procedures list', withKey)).exitCode).toBe(5)
-  expect((await run('procedures list')).exitCode).toBe(0)
+  expect((await run('procedures list', withOther)).exitCode).toBe(0)
 })
