@@ -122,8 +122,9 @@ function* phrasesOf(
       const some = words.slice(from, from + count)
       const [first, last] = [some[0], some.at(-1)]
       if (first === undefined || last === undefined) continue
-      const isLoose = looseWords.has(last.folded) || some.every((one) => looseWords.has(one.folded))
-      if (isLoose) continue
+      // With one word alone that says something it would fit far too much: `the order`, `I was charged`.
+      const telling = some.filter((one) => !looseWords.has(one.folded))
+      if (looseWords.has(last.folded) || telling.length < minWords) continue
       const folded = some.map((one) => one.folded).join(' ')
       yield { folded, text: situation.slice(first.start, last.end), words: count }
     }
