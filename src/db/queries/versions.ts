@@ -59,8 +59,8 @@ export interface VersionTexts {
   readonly scenariosSource: string | null
 }
 
-/** All that a version is, without its texts: who runs it reads none of them. */
-const versionColumns = [
+/** What a list shows of a version. */
+const listColumns = [
   'id',
   'procedure_id',
   'procedure_key',
@@ -68,18 +68,23 @@ const versionColumns = [
   'status',
   'name',
   'category',
-  'definition',
   'definition_hash',
+  'revision',
+  'created_at',
+  'updated_at',
+  'review_by',
+] as const
+
+/** All that a version is, without its texts: who runs it reads none of them. */
+const versionColumns = [
+  ...listColumns,
+  'definition',
   'summary',
   'purpose',
   'tool_contracts',
   'findings',
-  'revision',
   'author_ids',
   'approval_digest',
-  'created_at',
-  'updated_at',
-  'review_by',
   'proposal_id',
 ] as const
 
@@ -156,20 +161,7 @@ export async function listVersions(
 ): Promise<readonly VersionListItem[]> {
   const rows = await db
     .selectFrom('procedure_versions')
-    .select([
-      'id',
-      'procedure_id',
-      'procedure_key',
-      'version_number',
-      'status',
-      'name',
-      'category',
-      'definition_hash',
-      'revision',
-      'created_at',
-      'updated_at',
-      'review_by',
-    ])
+    .select(listColumns)
     .where('procedure_id', '=', procedureId)
     .orderBy('version_number', 'desc')
     .execute()
@@ -355,21 +347,7 @@ function textColumns({ source, scenariosSource }: Partial<VersionTexts>): {
   }
 }
 
-type ListColumns = Pick<
-  Selectable<ProcedureVersionsTable>,
-  | 'id'
-  | 'procedure_id'
-  | 'procedure_key'
-  | 'version_number'
-  | 'status'
-  | 'name'
-  | 'category'
-  | 'definition_hash'
-  | 'revision'
-  | 'created_at'
-  | 'updated_at'
-  | 'review_by'
->
+type ListColumns = Pick<Selectable<ProcedureVersionsTable>, (typeof listColumns)[number]>
 
 function toListItem(row: ListColumns): VersionListItem {
   return {
